@@ -1,0 +1,123 @@
+"""Which of the server's methods byred uses or the session offers: the surface that gets types.
+
+Every notification and every server request has types; client methods only when listed here. The
+schema pairs a method with its params but not with its result, so results are named here.
+"""
+
+from typing import Final
+
+CLIENT_RESULTS: Final = {
+    "initialize": "InitializeResponse",
+    "thread/start": "ThreadStartResponse",
+    "thread/resume": "ThreadResumeResponse",
+    "thread/fork": "ThreadForkResponse",
+    "thread/read": "ThreadReadResponse",
+    "thread/list": "ThreadListResponse",
+    "thread/loaded/list": "ThreadLoadedListResponse",
+    "thread/turns/list": "ThreadTurnsListResponse",
+    "thread/items/list": "ThreadItemsListResponse",
+    "thread/name/set": "ThreadSetNameResponse",
+    "thread/archive": "ThreadArchiveResponse",
+    "thread/unarchive": "ThreadUnarchiveResponse",
+    "thread/unsubscribe": "ThreadUnsubscribeResponse",
+    "thread/compact/start": "ThreadCompactStartResponse",
+    "thread/goal/set": "ThreadGoalSetResponse",
+    "thread/goal/get": "ThreadGoalGetResponse",
+    "thread/goal/clear": "ThreadGoalClearResponse",
+    "thread/backgroundTerminals/clean": "ThreadBackgroundTerminalsCleanResponse",
+    "thread/inject_items": "ThreadInjectItemsResponse",
+    "turn/start": "TurnStartResponse",
+    "turn/steer": "TurnSteerResponse",
+    "turn/interrupt": "TurnInterruptResponse",
+    "review/start": "ReviewStartResponse",
+    "model/list": "ModelListResponse",
+    "config/read": "ConfigReadResponse",
+    "account/read": "GetAccountResponse",
+    "account/login/start": "LoginAccountResponse",
+    "account/rateLimits/read": "GetAccountRateLimitsResponse",
+    "mcpServerStatus/list": "ListMcpServerStatusResponse",
+}
+
+SERVER_REQUEST_RESULTS: Final = {
+    "item/commandExecution/requestApproval": "CommandExecutionRequestApprovalResponse",
+    "item/fileChange/requestApproval": "FileChangeRequestApprovalResponse",
+    "item/permissions/requestApproval": "PermissionsRequestApprovalResponse",
+    "item/tool/requestUserInput": "ToolRequestUserInputResponse",
+    "item/tool/call": "DynamicToolCallResponse",
+    "mcpServer/elicitation/request": "McpServerElicitationRequestResponse",
+    "account/chatgptAuthTokens/refresh": "ChatgptAuthTokensRefreshResponse",
+    "attestation/generate": "AttestationGenerateResponse",
+    "currentTime/read": "CurrentTimeReadResponse",
+    "applyPatchApproval": "ApplyPatchApprovalResponse",
+    "execCommandApproval": "ExecCommandApprovalResponse",
+}
+
+SENT_FIELDS: Final = {
+    "InitializeParams": ("clientInfo", "capabilities"),
+    "InitializeCapabilities": ("experimentalApi", "optOutNotificationMethods"),
+    "ThreadStartParams": (
+        "approvalPolicy",
+        "baseInstructions",
+        "config",
+        "cwd",
+        "developerInstructions",
+        "dynamicTools",
+        "ephemeral",
+        "model",
+        "modelProvider",
+        "runtimeWorkspaceRoots",
+        "sandbox",
+    ),
+    "ThreadResumeParams": ("threadId", "excludeTurns", "cwd", "developerInstructions", "sandbox"),
+    "ThreadForkParams": ("threadId", "excludeTurns", "lastTurnId", "cwd", "runtimeWorkspaceRoots"),
+    "ThreadReadParams": ("threadId", "includeTurns"),
+    "ThreadTurnsListParams": ("threadId", "limit", "sortDirection"),
+    "ThreadGoalSetParams": ("threadId", "objective", "status", "tokenBudget"),
+    "TurnStartParams": (
+        "additionalContext",
+        "clientUserMessageId",
+        "effort",
+        "input",
+        "model",
+        "outputSchema",
+        "threadId",
+    ),
+    "TurnSteerParams": ("threadId", "expectedTurnId", "input", "clientUserMessageId"),
+    "TurnInterruptParams": ("threadId", "turnId"),
+    "UserInput": ("type", "text", "url", "detail"),
+    "DynamicToolSpec": ("type", "name", "description", "tools"),
+    "DynamicToolCallResponse": ("contentItems", "success"),
+    "CommandExecutionRequestApprovalResponse": ("decision",),
+    "FileChangeRequestApprovalResponse": ("decision",),
+    "PermissionsRequestApprovalResponse": ("permissions", "scope"),
+    "ToolRequestUserInputResponse": ("answers",),
+    "McpServerElicitationRequestResponse": ("action", "content"),
+    "ExecCommandApprovalResponse": ("decision",),
+    "ApplyPatchApprovalResponse": ("decision",),
+    "CurrentTimeReadResponse": ("currentTimeAt",),
+}
+"""What the client sends: of these a version may drop nothing, nor ask for more."""
+
+READ_FIELDS: Final = {
+    "InitializeResponse": ("userAgent", "codexHome"),
+    "ThreadStartResponse": ("thread", "model"),
+    "ThreadResumeResponse": ("thread", "model"),
+    "ThreadForkResponse": ("thread", "model"),
+    "Thread": ("id", "status", "turns"),
+    "ThreadStatus": ("type",),
+    "Turn": ("id", "status", "items", "error"),
+    "TurnError": ("message", "codexErrorInfo"),
+    "TurnStartResponse": ("turn",),
+    "ThreadItem": ("id", "type", "text", "clientId", "command", "status"),
+    "ThreadTokenUsage": ("total", "last"),
+    "DynamicToolCallParams": ("threadId", "turnId", "callId", "namespace", "tool", "arguments"),
+    "CommandExecutionRequestApprovalParams": ("threadId", "turnId", "itemId", "command", "cwd"),
+    "FileChangeRequestApprovalParams": ("threadId", "turnId", "itemId", "grantRoot"),
+    "PermissionsRequestApprovalParams": ("threadId", "turnId", "itemId", "permissions", "cwd"),
+    "ToolRequestUserInputParams": ("threadId", "turnId", "itemId", "questions"),
+    "McpServerElicitationRequestParams": ("threadId", "serverName", "message"),
+    "ServerRequestResolvedNotification": ("requestId",),
+    "RateLimitSnapshot": ("primary", "secondary"),
+    "AgentMessageDeltaNotification": ("delta", "itemId"),
+}
+"""What the client reads by name: of these a version may drop nothing."""

@@ -1,0 +1,1 @@
+"""Which task runs when: intake, order, limits, retries that fall due, and recovery at start."""
