@@ -14,6 +14,7 @@ from byred.workspace.errors import Kind, WorkspaceError
 from byred.workspace.git import LONG, ask_git, fields, git, printable, run_git, text
 from byred.workspace.guard import At
 from byred.workspace.lock import PATIENCE, clear_stale
+from byred.workspace.patience import patiently
 from byred.workspace.registration import write_file
 from byred.workspace.repository import Repository
 from byred.workspace.staging import scratch_index
@@ -85,8 +86,9 @@ async def finish_interrupted(repo: Repository) -> bool:
                 f"finish with `git merge --ff-only {state.after[:12]}`"
             )
             raise WorkspaceError(message, Kind.CONFLICT)
-        await git("read-tree", "--reset", "-u", state.after, cwd=path, timeout=LONG)
-        await git("update-ref", "-m", "byre: finish", ref, state.after, state.before, cwd=path)
+        await patiently("read-tree", "--reset", "-u", state.after, cwd=path, timeout=LONG)
+        move = ("update-ref", "-m", "byre: finish", ref, state.after, state.before)
+        await patiently(*move, cwd=path)
     await asyncio.to_thread(note.unlink)
     return True
 

@@ -86,7 +86,8 @@ async def populate(making: Path, admin: Path, *, workers: int) -> None:
     """
     has_index = await asyncio.to_thread((admin / "index").exists)
     how = ["checkout-index", "--all", "--force", "--index"] if has_index else ["reset", "--hard"]
-    await git("-c", f"checkout.workers={workers}", *how, "--quiet", cwd=making, timeout=LONG)
+    args = ("-c", f"checkout.workers={workers}", *how, "--quiet")
+    await patiently(*args, cwd=making, timeout=LONG)
 
 
 async def check_branch_name(repo: Repository, branch: str) -> None:

@@ -102,9 +102,8 @@ async def claim(
 
 async def adjust(making: Path, *, workers: int) -> None:
     """Bring the files of a claimed tree to its branch: those few that differ are written."""
-    await git(
-        "-c", f"checkout.workers={workers}", "reset", "--hard", "--quiet", cwd=making, timeout=LONG
-    )
+    args = ("-c", f"checkout.workers={workers}", "reset", "--hard", "--quiet")
+    await patiently(*args, cwd=making, timeout=LONG)
 
 
 @reporting("fill the pool of worktrees")

@@ -310,6 +310,16 @@ async def test_a_stale_lock_in_the_shared_directory_is_cleared_when_it_is_met(gr
     sound(ground, task)
 
 
+async def test_a_stale_lock_on_a_branch_that_is_taken_up_again(ground):
+    ground.git("branch", "byre/1-fix")
+    held = ground.repo / ".git" / "refs" / "heads" / "byre" / "1-fix.lock"
+    held.touch()
+    task = await ground.task()
+    assert task.branch == "byre/1-fix"
+    assert not held.exists()
+    sound(ground, task)
+
+
 async def test_a_young_lock_in_the_shared_directory_is_waited_for(ground):
     held = ground.repo / ".git" / "config.lock"
     held.touch()

@@ -155,6 +155,19 @@ async def test_refreshing_moves_ready_trees_to_the_new_commit(warm, ground):
         assert (tree / "new").exists()
 
 
+async def test_a_stale_lock_on_the_branch_does_not_stop_a_claim(warm, ground):
+    await warm.fill()
+    later = ground.commit("later", {"README": "later\n"})
+    ground.git("branch", "byre/1-fix")
+    held = ground.repo / ".git" / "refs" / "heads" / "byre" / "1-fix.lock"
+    held.touch()
+    task = await warm.task()
+    assert warm.ready() == []
+    assert not held.exists()
+    assert ground.git("rev-parse", "HEAD", cwd=task.path) == later
+    assert ground.git("status", "--porcelain", cwd=task.path) == ""
+
+
 async def test_a_smaller_pool_gives_trees_back_to_the_disk(warm, ground):
     await warm.fill(3)
     assert await warm.fill(1) == 1
