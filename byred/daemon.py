@@ -24,19 +24,19 @@ import structlog
 
 import byred
 from byred import log, sdnotify, translation, upkeep
-from byred.agents.clearing import Clearer
-from byred.agents.housekeeping import Housekeeping
 from byred.agents.launchers import choose
 from byred.agents.launchers.census import homes_in_use
 from byred.agents.locks import TaskLocks
 from byred.agents.process import raise_file_limit
 from byred.agents.records import Records, known_secrets
-from byred.agents.removal import Removal
-from byred.agents.rest import Rest
-from byred.agents.results import Results
+from byred.agents.rest.clearing import Clearer
+from byred.agents.rest.housekeeping import Housekeeping
+from byred.agents.rest.removal import Removal
+from byred.agents.rest.rest import Rest
+from byred.agents.rest.results import Results
 from byred.agents.runner import Runner
 from byred.agents.supervisor import Supervisor
-from byred.agents.talk import RunnerOptions
+from byred.agents.talk.talk import RunnerOptions
 from byred.agents.tasklog import TaskLogs
 from byred.agents.warming import Warmer
 from byred.api.commands import table

@@ -3,12 +3,12 @@
 import os
 from typing import Any
 
-from byred.agents import watchdog
-from byred.agents.clearing import Bounds
-from byred.agents.ground import GroundOptions
+from byred.agents.ground.ground import GroundOptions
+from byred.agents.ground.orders import HookName, OwnersOrders
 from byred.agents.launchers.contract import Limits as TaskLimits
-from byred.agents.orders import HookName, OwnersOrders
-from byred.agents.talk import RunnerOptions
+from byred.agents.rest.clearing import Bounds
+from byred.agents.talk import watchdog
+from byred.agents.talk.talk import RunnerOptions
 from byred.agents.warming import WarmOptions
 from byred.codex.binary import Binary, Version
 from byred.core.retry import FailureClass, Retries, RetryPolicy

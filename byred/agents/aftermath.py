@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from byred.agents.furnishing import last_words, try_hooks
-from byred.agents.ground import Ground
-from byred.agents.keeping import keep
-from byred.agents.orders import HookName
+from byred.agents.ground.furnishing import last_words, try_hooks
+from byred.agents.ground.ground import Ground
+from byred.agents.ground.keeping import keep
+from byred.agents.ground.orders import HookName
 from byred.agents.tasklog import TaskLog
 from byred.core.event import NewEvent
 from byred.core.task import Task

@@ -15,19 +15,20 @@ from pathlib import Path
 
 import structlog
 
-from byred.agents import tools, verdict
+from byred.agents import verdict
 from byred.agents.aftermath import Aftermath
-from byred.agents.furnishing import run_hooks
-from byred.agents.ground import Ground, prepare, regain
+from byred.agents.ground.furnishing import run_hooks
+from byred.agents.ground.ground import Ground, prepare, regain
+from byred.agents.ground.orders import HookName
 from byred.agents.launchers.contract import LaunchError, Server, ServerSpec
 from byred.agents.locks import TaskLocks
-from byred.agents.orders import HookName
 from byred.agents.process import ProcessIdentity
-from byred.agents.results import result_of
+from byred.agents.rest.results import result_of
 from byred.agents.supervisor import Supervisor
-from byred.agents.talk import RunnerOptions, Talk
+from byred.agents.talk import tools
+from byred.agents.talk.talk import RunnerOptions, Talk
+from byred.agents.talk.throttle import Throttle
 from byred.agents.tasklog import TaskLog, TaskLogs
-from byred.agents.throttle import Throttle
 from byred.agents.verdict import Met, Verdict
 from byred.codex.errors import CodexError, TransportClosed
 from byred.core.errors import ByredError

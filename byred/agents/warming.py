@@ -17,7 +17,7 @@ import byred
 from byred.agents.launchers.contract import LaunchError, ServerSpec
 from byred.agents.process import ProcessIdentity
 from byred.agents.supervisor import Supervisor
-from byred.agents.talk import RunnerOptions
+from byred.agents.talk.talk import RunnerOptions
 from byred.codex.errors import CodexError
 from byred.codex.requests import Reply, ServerRequest
 from byred.codex.session import Client, ClientInfo

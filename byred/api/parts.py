@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from byred.agents.clearing import Clearer
 from byred.agents.records import Records
-from byred.agents.removal import Removal
-from byred.agents.results import Results
+from byred.agents.rest.clearing import Clearer
+from byred.agents.rest.removal import Removal
+from byred.agents.rest.results import Results
 from byred.agents.tasklog import TaskLogs
 from byred.humans.queue import QuestionQueue
 from byred.scheduler.intake import IntakeOptions

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from byred.agents import orders
-from byred.agents.rest import in_their_words
+from byred.agents.ground import orders
+from byred.agents.rest.rest import in_their_words
 from byred.api.contract import Command, Context
 from byred.api.parts import Parts
 from byred.core.errors import InvalidError

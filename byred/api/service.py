@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from byred.agents.clearing import Bounds
+from byred.agents.rest.clearing import Bounds
 from byred.api.contract import Command, Context
 from byred.api.parts import Id, Parts
 from byred.store.overview import Overview

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from byred.agents import forking
+from byred.agents.ground import forking
 from byred.core.errors import InvalidError, NotFoundError
 from byred.core.task import Task
 from byred.scheduler.intake import LONGEST_PROMPT, IntakeOptions, Origin, new_task

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from byred.agents.sparing import FIRST, ServerLog
+from byred.agents.talk.sparing import FIRST, ServerLog
 from byred.agents.tasklog import TaskLogs
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from byred.agents.reconcile import read_thread
+from byred.agents.talk.reconcile import read_thread
 from byred.codex.errors import CodexError, TransportClosed
 from byred.codex.thread import Thread
 from byred.codex.turn import Turn

@@ -14,12 +14,12 @@ from typing import Any
 
 import msgspec
 
-from byred.agents import known, tools
-from byred.agents.narrator import PIECES, describe
-from byred.agents.reconcile import ThreadRecord
-from byred.agents.sparing import ServerLog
-from byred.agents.throttle import Throttle
-from byred.agents.watchdog import Due, Limits, Watch, find_end
+from byred.agents.talk import known, tools
+from byred.agents.talk.narrator import PIECES, describe
+from byred.agents.talk.reconcile import ThreadRecord
+from byred.agents.talk.sparing import ServerLog
+from byred.agents.talk.throttle import Throttle
+from byred.agents.talk.watchdog import Due, Limits, Watch, find_end
 from byred.codex.errors import (
     CodexError,
     ConsumerTooSlow,

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from byred.agents.orders import HookName, Orders
+from byred.agents.ground.orders import HookName, Orders
 from byred.agents.tasklog import TaskLog
 from byred.core.event import NewEvent
 from byred.store.database import Database

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from byred.agents import orders as orders_of
-from byred.agents.forking import ForkPoint, bring_record, point_of
-from byred.agents.furnishing import furnish
-from byred.agents.orders import Orders, OwnersOrders
+from byred.agents.ground import orders as orders_of
+from byred.agents.ground.forking import ForkPoint, bring_record, point_of
+from byred.agents.ground.furnishing import furnish
+from byred.agents.ground.orders import Orders, OwnersOrders
 from byred.agents.tasklog import TaskLog
 from byred.core.event import NewEvent
 from byred.core.task import Task

@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from byred.agents.clearing import Bounds, Clearer
+from byred.agents.rest.clearing import Bounds, Clearer
 from byred.core.errors import ByredError
 from byred.core.event import Event, NewEvent
 from byred.core.task import ENDED

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from byred.agents.conversation import Conversation, Stop
-from byred.agents.sparing import ServerLog
+from byred.agents.talk.conversation import Conversation, Stop
+from byred.agents.talk.sparing import ServerLog
+from byred.agents.talk.throttle import FIRST_GAP, LONGEST_GAP, Throttle
+from byred.agents.talk.watchdog import Due, Limits, Watch
 from byred.agents.tasklog import TaskLogs
-from byred.agents.throttle import FIRST_GAP, LONGEST_GAP, Throttle
-from byred.agents.watchdog import Due, Limits, Watch
 from byred.codex.requests import ServerRequest
 from byred.codex.session import Client, ClientInfo
 from byred.codex.turn import Turn, TurnResult

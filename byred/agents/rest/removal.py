@@ -8,11 +8,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from byred.agents.furnishing import try_hooks
-from byred.agents.ground import GroundOptions, farewell
-from byred.agents.orders import HookName
-from byred.agents.rest import Rest, check_there
-from byred.agents.results import result_of
+from byred.agents.ground.furnishing import try_hooks
+from byred.agents.ground.ground import GroundOptions, farewell
+from byred.agents.ground.orders import HookName
+from byred.agents.rest.rest import Rest, check_there
+from byred.agents.rest.results import result_of
 from byred.agents.tasklog import TaskLogs
 from byred.core.errors import ByredError, WrongStateError
 from byred.core.event import NewEvent

@@ -13,20 +13,21 @@ from pathlib import Path
 import msgspec
 
 import byred
-from byred.agents import tools, verdict
+from byred.agents import verdict
 from byred.agents.aftermath import Aftermath
-from byred.agents.conversation import Conversation, Stop, goes_on
-from byred.agents.ground import Ground, GroundOptions
+from byred.agents.ground.ground import Ground, GroundOptions
 from byred.agents.launchers.contract import Limits as ResourceLimits
 from byred.agents.launchers.contract import Server
 from byred.agents.launchers.sockets import listening_at
-from byred.agents.narrator import PIECES
-from byred.agents.reconcile import ThreadRecord, read_thread
-from byred.agents.sparing import ServerLog
+from byred.agents.talk import tools
+from byred.agents.talk.conversation import Conversation, Stop, goes_on
+from byred.agents.talk.narrator import PIECES
+from byred.agents.talk.reconcile import ThreadRecord, read_thread
+from byred.agents.talk.sparing import ServerLog
+from byred.agents.talk.throttle import Throttle
+from byred.agents.talk.watchdog import Limits
 from byred.agents.tasklog import TaskLog
-from byred.agents.throttle import Throttle
 from byred.agents.verdict import Verdict
-from byred.agents.watchdog import Limits
 from byred.codex import approvals
 from byred.codex.binary import Version
 from byred.codex.errors import NoRollout

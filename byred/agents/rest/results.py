@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from byred.agents import forking
-from byred.agents.rest import Rest, check_there, in_their_words
+from byred.agents.ground import forking
+from byred.agents.rest.rest import Rest, check_there, in_their_words
 from byred.agents.tasklog import TaskLogs
 from byred.core.errors import FilesConflictError, LimitError
 from byred.core.event import NewEvent

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from byred.agents.removal import Removal
+from byred.agents.rest.removal import Removal
 from byred.core.errors import ByredError
 from byred.core.task import ENDED
 from byred.store import grounds, tasks

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from byred.agents.forking import point_of
+from byred.agents.ground.forking import point_of
 from byred.agents.tasklog import TaskLog
 from byred.core.event import NewEvent
 from byred.core.task import Task

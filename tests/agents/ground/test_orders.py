@@ -2,7 +2,7 @@
 
 import pytest
 
-from byred.agents.orders import HookName, Orders, OwnersOrders, asks, combine
+from byred.agents.ground.orders import HookName, Orders, OwnersOrders, asks, combine
 from byred.workspace.repofile import Command, Hooks, RepoFile, Setup
 
 OWNERS = OwnersOrders(

@@ -6,8 +6,8 @@ a late one is given.
 
 from typing import Any
 
-from byred.agents import tools
-from byred.agents.reconcile import ThreadRecord
+from byred.agents.talk import tools
+from byred.agents.talk.reconcile import ThreadRecord
 from byred.core.question import Question, QuestionState, reply_text
 from byred.store.inputs import Input
 

@@ -1,0 +1,1 @@
+"""The work of tasks that have no run: seen, brought home, taken away, brought back."""
