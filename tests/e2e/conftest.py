@@ -59,7 +59,8 @@ class Client:
 
     async def receive(self) -> dict[str, Any]:
         line = await asyncio.wait_for(self._reader.readline(), BOUND)
-        if not line:
+        # One that is killed may have written half a line.
+        if not line.endswith(b"\n"):
             raise EOFError("the daemon closed the connection")
         return json.loads(line)
 
