@@ -23,8 +23,9 @@ class SchemaError(StoreError):
 def damaged(path: Path, found: str) -> SchemaError:
     """Say that the file is broken, and that it was left as it is."""
     return SchemaError(
-        f"cannot use {path}: it is damaged ({found}); nothing was changed: copy the file and its "
-        "-wal away, then restore a backup or try: sqlite3 FILE .recover"
+        f"cannot use {path}: it is damaged ({found}); nothing was changed: run `byred set-aside`, "
+        "then `byred restore BACKUP`, or start with an empty one; sqlite3 FILE .recover may save "
+        "more of the file that was set aside"
     )
 
 

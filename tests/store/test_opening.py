@@ -157,7 +157,8 @@ async def test_a_damaged_database_is_refused_and_left_as_it_is(
     error = await refusal(path)
     assert "it is damaged (" in str(error)
     assert "nothing was changed" in str(error)
-    assert "restore a backup" in str(error)
+    assert "`byred set-aside`" in str(error)
+    assert "`byred restore BACKUP`" in str(error)
 
 
 @pytest.mark.parametrize("version", [0, 1])
