@@ -49,6 +49,7 @@ from byred.codex.errors import CodexError
 from byred.core.errors import ByredError, InvalidError
 from byred.humans.notify import Notifier
 from byred.humans.queue import QuestionQueue
+from byred.scheduler.numbering import first_free
 from byred.scheduler.recovery import Recovered, recover
 from byred.scheduler.scheduler import Scheduler
 from byred.settings import Settings, SettingsError, diff, find_config, load, watch
@@ -200,6 +201,7 @@ async def _run(
     patient = PatientDatabase(database)
     asks = QuestionQueue(patient, asked=notifier.question, people=database)
     tasks_dir = settings.daemon.state_dir / "tasks"
+    first_id = await first_free(database, tasks_dir)
     logs = TaskLogs(lambda task_id: tasks_dir / str(task_id) / "events.jsonl", clock=utc_now)
     records = Records(
         tasks_dir, secrets=lambda: known_secrets(current.settings.auth_file, os.environ)
@@ -273,7 +275,7 @@ async def _run(
         questions=asks,
         logs=logs,
         records=records,
-        intake=lambda: translation.intake(current.settings),
+        intake=lambda: translation.intake(current.settings, first_id),
         results=Results(database, rest, logs),
         removal=removal,
         clearer=clearer,

@@ -29,11 +29,12 @@ def limits(settings: Settings) -> Limits:
     )
 
 
-def intake(settings: Settings) -> IntakeOptions:
+def intake(settings: Settings, first_id: int) -> IntakeOptions:
     """Give what new tasks are named and placed by."""
     return IntakeOptions(
         root=settings.worktrees,
         tasks_dir=settings.daemon.state_dir / "tasks",
+        first_id=first_id,
         branch=settings.workspace.branch,
         base=settings.workspace.base or None,
         name=settings.identity.name,

@@ -36,6 +36,10 @@ PROMISES: dict[str, str] = {
         "With servers on sockets a restart or a crash of the daemon costs no agent a step."
     ),
     "no_task_twice": "No task is worked on by two servers at once, or again once it is done.",
+    "numbers_are_used_once": (
+        "No task is given a number that another one of the same state directory ever had, also "
+        "after its database was set aside or an older one put back."
+    ),
     "same_key_same_task": "Submitting again under the same key gives the first task.",
     "wish_survives": (
         "What a person asked of a task that runs (cancel, hold, interrupt) is carried out, also "

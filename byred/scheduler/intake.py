@@ -11,6 +11,7 @@ import msgspec
 
 from byred.core import names
 from byred.core.errors import ConflictError, InvalidError, NotFoundError
+from byred.core.event import NewEvent
 from byred.core.task import Identity, Task, TaskState
 from byred.store import inputs, tasks
 from byred.store.database import Database, Transaction
@@ -29,10 +30,11 @@ PRIORITIES = range(-1000, 1001)
 
 
 class IntakeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings that a new task's names are made by."""
+    """The settings that a new task's names are made by; `first_id` is the lowest free number."""
 
     root: Path
     tasks_dir: Path
+    first_id: int
     branch: str
     base: str | None
     name: str
@@ -190,7 +192,8 @@ def new_task(
     Raises:
         InvalidError: its branch could not be one.
     """
-    task_id = tasks.next_id(transaction)
+    next_id = tasks.next_id(transaction)
+    task_id = max(next_id, options.first_id)
     title = names.title_of(title)
     slug = names.slug_of(title)
     waits = [str(other) for other, _ in tasks.unmet(transaction, depends_on)]
@@ -223,4 +226,8 @@ def new_task(
         created_at=transaction.now,
     )
     tasks.insert(transaction, task)
+    if task_id > next_id:
+        why = f"{options.tasks_dir} has folders of tasks that this database does not know"
+        data = {"first": next_id, "last": task_id - 1, "why": why}
+        transaction.emit(NewEvent(kind="task.numbers_skipped", task_id=task_id, data=data))
     return task

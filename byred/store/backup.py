@@ -8,6 +8,7 @@ import asyncio
 import os
 import sqlite3
 import tempfile
+from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +19,11 @@ from byred.store.errors import SchemaError, StoreError, explained
 
 # What SQLite keeps beside a file; the facts of the log belong to it.
 _BESIDE = ("-wal", "-shm", "-journal")
+# How far a restored database counts on. What was said and asked after the backup stands under its
+# number in a thread, and clients remember how far they followed the events: a number that came
+# again would be taken for what had it before. People type those of questions.
+_AHEAD = {"questions": 1_000}
+_FAR_AHEAD = 1_000_000
 
 
 async def backup(path: Path, target: Path) -> None:
@@ -34,6 +40,7 @@ async def backup(path: Path, target: Path) -> None:
 async def restore(source: Path, path: Path, *, lock: AbstractContextManager[object]) -> None:
     """Put a copy of the backup `source` where the daemon expects its database.
 
+    Its counters go on far above those of the backup: what was numbered since is not numbered again.
     `lock` is entered meanwhile, and raises when a daemon runs.
 
     Raises:
@@ -87,7 +94,7 @@ def _restore(source: Path, path: Path, lock: AbstractContextManager[object]) -> 
             raise ConflictError(f"cannot restore to {path}: {found[0]} exists; set it aside first")
         try:
             with closing(opening.connect_quietly(source)) as connection:
-                _copy(connection, path)
+                _copy(connection, path, change=_count_on)
         except sqlite3.Error as error:
             raise explained(source, error) from error
 
@@ -121,7 +128,29 @@ def _check(path: Path) -> tuple[str, ...]:
     return tuple(wrong)
 
 
-def _copy(connection: sqlite3.Connection, target: Path) -> None:
+def _count_on(copy: sqlite3.Connection) -> None:
+    """Let every counter of a database go on from far above where it is."""
+    counted = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'"
+    for (name,) in copy.execute(counted).fetchall():
+        ahead = _AHEAD.get(name, _FAR_AHEAD)
+        found = copy.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (name,)).fetchone()
+        if found is None:
+            copy.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (name, ahead))
+        else:
+            seq = found[0] + ahead
+            copy.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (seq, name))
+
+
+def _nothing(_copy: sqlite3.Connection) -> None:
+    """Leave a copy as it is."""
+
+
+def _copy(
+    connection: sqlite3.Connection,
+    target: Path,
+    *,
+    change: Callable[[sqlite3.Connection], None] = _nothing,
+) -> None:
     """Copy a database beside its place, prove it, and give it its name in one step."""
     if target.exists():
         raise ConflictError(f"cannot write {target}: it exists; name another file")
@@ -131,7 +160,7 @@ def _copy(connection: sqlite3.Connection, target: Path) -> None:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         os.close(handle)
         part = Path(name)
-        _fill(part, connection)
+        _fill(part, connection, change)
         # A link, because a rename would replace a file that appeared meanwhile.
         target.hardlink_to(part)
         _sync(target.parent)
@@ -146,9 +175,12 @@ def _copy(connection: sqlite3.Connection, target: Path) -> None:
             part.unlink(missing_ok=True)
 
 
-def _fill(part: Path, connection: sqlite3.Connection) -> None:
+def _fill(
+    part: Path, connection: sqlite3.Connection, change: Callable[[sqlite3.Connection], None]
+) -> None:
     with closing(sqlite3.connect(part, isolation_level=None)) as copy:
         connection.backup(copy)
+        change(copy)
         # One file, with no log beside it that could be forgotten.
         copy.execute("PRAGMA journal_mode = DELETE")
         found = copy.execute("PRAGMA quick_check(1)").fetchone()[0]

@@ -102,6 +102,33 @@ async def test_a_backup_never_replaces_a_file(filled: Path, target: Path) -> Non
     assert contents(target.parent) == {target.name: b"precious"}
 
 
+async def test_what_is_restored_counts_on_above_what_was_counted_since(
+    filled: Path, target: Path, submit: Submit
+) -> None:
+    """Clients remember how far they followed the events, threads the numbers of what was said."""
+    await backup(filled, target)
+    async with open_database(filled) as database:
+        await database.write(lambda tx: [submit(tx) for _ in range(3)])
+        newest = await events.newest(database)
+    await set_aside(filled, lock=nullcontext(), now=NOW)
+    await restore(target, filled, lock=nullcontext())
+    async with open_database(filled) as database:
+        restored = await events.newest(database)
+        assert restored < newest
+        await database.write(submit)
+        assert await events.newest(database) > newest
+        said, asked = await database.write(
+            lambda tx: tuple(
+                tx.connection.execute(
+                    f"SELECT seq FROM sqlite_sequence WHERE name = '{name}'"
+                ).fetchone()[0]
+                for name in ("inputs", "questions")
+            )
+        )
+        assert said >= 1_000_000
+        assert asked >= 1_000
+
+
 async def test_a_backup_of_nothing_or_into_nowhere_says_so(filled: Path, target: Path) -> None:
     with pytest.raises(NotFoundError, match="there is no database at"):
         await backup(filled.with_name("other.sqlite3"), target)
