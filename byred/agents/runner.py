@@ -295,15 +295,22 @@ class Runner:
         log.append("state", "the daemon is back; the agent worked on")
         event = NewEvent(kind="task.adopted", task_id=task.id, data={"pid": row.pid})
         await self._database.write(lambda tx: tx.emit(event))
-        return await self._with_server(task, ground, server, options, log)
+        return await self._with_server(task, ground, server, options, log, adopted=True)
 
     async def _with_server(
-        self, task: Task, ground: Ground, server: Server, options: RunnerOptions, log: TaskLog
+        self,
+        task: Task,
+        ground: Ground,
+        server: Server,
+        options: RunnerOptions,
+        log: TaskLog,
+        *,
+        adopted: bool = False,
     ) -> Verdict:
         exit_text = ""
         leave = stopping = False
         try:
-            return await self._talk(task, ground, server, options, log)
+            return await self._talk(task, ground, server, options, log, adopted=adopted)
         except TransportClosed as error:
             # The connection ends with the server; its exit says more than the closed pipe.
             exit_text = await self._exit_of(server)
@@ -358,12 +365,20 @@ class Runner:
         await self._database.write(record)
 
     async def _talk(
-        self, task: Task, ground: Ground, server: Server, options: RunnerOptions, log: TaskLog
+        self,
+        task: Task,
+        ground: Ground,
+        server: Server,
+        options: RunnerOptions,
+        log: TaskLog,
+        *,
+        adopted: bool,
     ) -> Verdict:
         talk = Talk(
             task,
             ground,
             options,
+            adopted=adopted,
             database=self._database,
             log=log,
             asks=self._asks,

@@ -22,7 +22,7 @@ class InputKind(StrEnum):
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
-    """One text for a task's agent."""
+    """One text for a task's agent: `sent_at` to its server of now, `taken_at` by its thread."""
 
     id: int
     task_id: int
@@ -90,7 +90,7 @@ def sent(transaction: Transaction, ids: Sequence[int]) -> None:
 
 
 def unsent(transaction: Transaction, task_id: int) -> None:
-    """Note that a task has a new server, to which nothing that is pending was sent yet."""
+    """Note that a task has a new server, to which nothing was sent yet."""
     transaction.connection.execute(load("inputs")["unsent"], {"task_id": task_id})
 
 

@@ -83,6 +83,12 @@ async def run(
             (sent.thread, [msgspec.to_builtins(item) for item in sent.input])
             for sent in model.requests
         ]
+        calls = {
+            item["call_id"]
+            for sent in model.requests
+            for item in sent.reply
+            if item.get("name") == "ask_human"
+        }
     wrong = await asyncio.to_thread(
         lambda: check(
             state=daemon.state,
@@ -91,6 +97,7 @@ async def run(
             ports=ports_of(seed),
             journal=journal,
             requests=requests,
+            calls=calls,
             leftovers=leftovers,
             log=daemon.log.read_text(errors="replace"),
         )

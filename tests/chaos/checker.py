@@ -88,12 +88,14 @@ def check(
     ports: range,
     journal: Journal,
     requests: list[tuple[str, Items]],
+    calls: set[str],
     leftovers: list[str],
     log: str,
 ) -> dict[str, list[str]]:
     """Give what is wrong, by promise; every list is empty when all is well.
 
-    `requests` are the threads and inputs that the model was sent, in order.
+    `requests` are the threads and inputs that the model was sent, in order, and `calls` the ids
+    under which it asked people.
     """
     connection = sqlite3.connect(f"file:{state / 'byred.sqlite3'}?mode=ro", uri=True)
     connection.row_factory = sqlite3.Row
@@ -103,12 +105,6 @@ def check(
     connection.close()
     last = dict(requests)
     found = Found(rows, journal, last, repos, state)
-    calls = {
-        item["call_id"]
-        for _, items in requests
-        for item in items
-        if item.get("type") == "function_call" and item.get("name") == "ask_human"
-    }
     return {
         "tasks lost": tasks_lost(found),
         "tasks run twice": run_twice(found),

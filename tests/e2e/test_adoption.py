@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,6 +98,61 @@ async def test_agents_that_were_done_meanwhile_are_found_so(
     assert done["state"] == "succeeded", done
     assert done["result"]["summary"] == "Done in one piece."
     assert len([sent for sent in model.requests if sent.script == "released"]) == 3
+
+
+def record_of(task: dict[str, Any]) -> Path:
+    (record,) = Path(task["home"]).rglob("rollout-*.jsonl")
+    return record
+
+
+@pytest.mark.promise("no_task_twice")
+async def test_a_server_whose_record_lags_behind_is_told_nothing_again(
+    on_sockets: Daemon, repo: Path, model: ScriptedModel
+) -> None:
+    """On a full disk codex goes on with what it could not write down."""
+    daemon = on_sockets
+    await daemon.start()
+    task = await daemon.submit(repo, "Work until released")
+    await command_runs(daemon, task)
+    working = await daemon.call("task.get", id=task["id"])
+    daemon.kill()
+    record = record_of(working)
+    lines = record.read_text().splitlines(keepends=True)
+    (name,) = [at for at, each in enumerate(lines) if "byre-input-" in each]
+    record.write_text("".join(lines[: name - 1]))
+    Path(task["worktree"], "release").touch()
+    last = await model.wait_for(lambda sent: sent.script == "released" and sent.step == 2)
+    await model.wait_for(lambda sent: sent.number == last.number and sent.outcome == "sent")
+    await daemon.start()
+    done = await daemon.wait(task["id"], "succeeded", "failed")
+    assert (done["state"], done["attempt"]) == ("succeeded", 1), done
+    assert done["thread_id"] == working["thread_id"]
+    for sent in model.requests:
+        prompts = [item for item in sent.input if "until released" in str(item.get("content"))]
+        assert len(prompts) == 1
+    assert daemon.leftovers() == []
+
+
+async def test_a_server_that_cannot_give_its_thread_back_is_ended_and_costs_no_attempt(
+    on_sockets: Daemon, repo: Path, model: ScriptedModel
+) -> None:
+    daemon = on_sockets
+    await daemon.start()
+    task = await daemon.submit(repo, "Work until released")
+    pid = await command_runs(daemon, task)
+    working = await daemon.call("task.get", id=task["id"])
+    daemon.kill()
+    os.truncate(record_of(working), 200)
+    await daemon.start()
+    lost = await daemon.event("task.thread_lost", task_id=task["id"])
+    assert lost["data"]["thread_id"] == working["thread_id"]
+    # Nobody works in the worktree beside the new one.
+    assert not Path(f"/proc/{pid}").exists()
+    Path(task["worktree"], "release").touch()
+    done = await daemon.wait(task["id"], "succeeded", "failed")
+    assert (done["state"], done["attempt"]) == ("succeeded", 1), done
+    assert done["thread_id"] != working["thread_id"]
+    assert daemon.leftovers() == []
 
 
 async def test_an_answer_given_to_a_dead_daemons_question_is_kept_apart(

@@ -130,6 +130,29 @@ async def test_an_answer_outlives_a_record_that_a_full_disk_cut_in_its_first_lin
     assert [e["question_id"] for e in told] == [first["id"], second["id"]]
 
 
+@pytest.mark.promise("no_task_twice")
+async def test_a_text_whose_name_in_the_record_a_kill_cut_off_is_not_said_again(
+    daemon: Daemon, repo: Path, model: ScriptedModel
+) -> None:
+    task = await daemon.submit(repo, "A gated job")
+    await model.gate("middle").reached(30)
+    running = await daemon.call("task.get", id=task["id"])
+    daemon.kill()
+    daemon.shoot_leftovers()
+    (record,) = Path(running["home"]).rglob("rollout-*.jsonl")
+    lines = record.read_text().splitlines(keepends=True)
+    (name,) = [at for at, each in enumerate(lines) if "byre-input-" in each]
+    assert '"type":"response_item"' in lines[name - 1]
+    record.write_text("".join(lines[:name]))
+    model.gate("middle").open()
+    await daemon.start()
+    done = await daemon.wait(task["id"], "succeeded", "failed")
+    assert done["state"] == "succeeded", done
+    newest = [sent for sent in model.requests if sent.script == "gated"][-1]
+    assert newest.thread == running["thread_id"]
+    assert len([item for item in newest.input if "gated job" in str(item.get("content"))]) == 1
+
+
 async def is_parked(daemon: Daemon, task_id: int) -> bool:
     return (await daemon.call("task.get", id=task_id))["parked"]
 

@@ -232,8 +232,12 @@ class Conversation:
         return self._lacking(transaction, None)
 
     def _reconcile(self, transaction: Transaction, record: ThreadRecord) -> list[Question]:
+        unnamed = list(record.unnamed)
         for text in inputs.of_task(transaction, self._task.id):
             held = known.client_id(text) in record.client_ids
+            if not held and text.text in unnamed:
+                unnamed.remove(text.text)
+                held = True
             if held and text.taken_at is None:
                 inputs.taken(transaction, [text.id], record.last_turn or "")
                 self._repaired(transaction, f"the thread holds text {text.id}", "not said again")
@@ -456,7 +460,7 @@ class Conversation:
     async def after_all(self, record: ThreadRecord | None) -> list[Question]:
         """Now that the turn has ended its record is whole: give the replies that it lacks.
 
-        The texts that it lacks count as not sent.
+        The texts that it lacks are in flight no more.
         """
         self._sent.clear()
         self.unsettled = False

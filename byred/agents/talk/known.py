@@ -50,7 +50,7 @@ def holds_reply(record: ThreadRecord, question: Question) -> bool:
     output = record.outputs.get(question.call_id)
     if output is not None and output[:COMPARED] == reply[:COMPARED]:
         return True
-    if answer_id(question) in record.client_ids:
+    if answer_id(question) in record.client_ids or tools.late_reply(question) in record.unnamed:
         return True
     start = tools.late_reply_start(question)
     return any(said.startswith(start) for said in record.authored_outputs)

@@ -17,12 +17,15 @@ import msgspec
 class ThreadRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What a rollout holds.
 
+    `client_ids` are those of the texts in it, `unnamed` the texts that have none: codex writes the
+    id in a line of its own, after the text, and may have been killed between the two.
     `outputs` maps a call to what the model was given for it; `authored_outputs` came without one.
     `open_turn` is a turn that began and has no end; `finished` maps a turn that completed well
     to its last message.
     """
 
     client_ids: frozenset[str]
+    unnamed: tuple[str, ...]
     outputs: dict[str, str]
     authored_outputs: frozenset[str]
     finished: dict[str, str]
@@ -45,6 +48,7 @@ def read_thread(path: Path) -> ThreadRecord:
 class _Reader:
     def __init__(self) -> None:
         self._client_ids: set[str] = set()
+        self._unnamed: list[str] = []
         self._outputs: dict[str, str] = {}
         self._authored: set[str] = set()
         self._finished: dict[str, str] = {}
@@ -54,6 +58,7 @@ class _Reader:
     def record(self) -> ThreadRecord:
         return ThreadRecord(
             client_ids=frozenset(self._client_ids),
+            unnamed=tuple(self._unnamed),
             outputs=self._outputs,
             authored_outputs=frozenset(self._authored),
             finished=self._finished,
@@ -65,10 +70,12 @@ class _Reader:
         match kind, payload.get("type"):
             case "response_item", "function_call_output":
                 self._take_output(payload)
+            case "response_item", "message" if payload.get("role") == "user":
+                self._unnamed.append(_text(payload))
             case "event_msg", "user_message":
-                self._client_id(payload)
+                self._name(payload, str(payload.get("message")))
             case "event_msg", "item_completed" if isinstance(payload.get("item"), dict):
-                self._client_id(payload["item"])
+                self._name(payload["item"], _text(payload["item"]))
             case "event_msg", "task_started" | "turn_started":
                 attribution = payload.get("turn_attribution") or {}
                 turn = payload.get("turn_id") or attribution.get("turn_id")
@@ -93,9 +100,18 @@ class _Reader:
         else:
             self._authored.add(text)
 
-    def _client_id(self, payload: dict[str, Any]) -> None:
+    def _name(self, payload: dict[str, Any], text: str) -> None:
         if isinstance(payload.get("client_id"), str):
             self._client_ids.add(payload["client_id"])
+            if text in self._unnamed:
+                self._unnamed.remove(text)
+
+
+def _text(payload: dict[str, Any]) -> str:
+    parts = payload.get("content")
+    if not isinstance(parts, list):
+        return ""
+    return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

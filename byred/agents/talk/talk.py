@@ -30,7 +30,7 @@ from byred.agents.tasklog import TaskLog
 from byred.agents.verdict import Verdict
 from byred.codex import approvals
 from byred.codex.binary import Version
-from byred.codex.errors import NoRollout
+from byred.codex.errors import CodexError, NoRollout, TransportClosed
 from byred.codex.options import ThreadOptions
 from byred.codex.requests import Handler, Reply, ServerRequest, answer_with
 from byred.codex.session import Client, ClientInfo
@@ -38,7 +38,7 @@ from byred.codex.thread import Thread
 from byred.codex.tools import Toolbox
 from byred.codex.transcript import open_transcript
 from byred.codex.transport import StdioTransport, Transport, connect_unix
-from byred.codex.turn import Turn
+from byred.codex.turn import Turn, TurnResult
 from byred.core.event import NewEvent
 from byred.core.question import Question
 from byred.core.retry import FailureClass, Retries
@@ -47,6 +47,7 @@ from byred.store import inputs, tasks
 from byred.store.database import Database
 from byred.store.inputs import InputKind
 
+AHEAD = "its server may know more than its record holds, which decides"
 REMINDER = "byred runs this task. Commit your work; ask people with byre__ask_human."
 
 
@@ -69,7 +70,7 @@ class RunnerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Talk:
-    """A task's agent, while one server has its thread."""
+    """A task's agent, while one server has its thread; `adopted` is one that had it before."""
 
     def __init__(
         self,
@@ -77,6 +78,7 @@ class Talk:
         ground: Ground,
         options: RunnerOptions,
         *,
+        adopted: bool,
         database: Database,
         log: TaskLog,
         asks: tools.Asks,
@@ -91,6 +93,7 @@ class Talk:
         self._task = task
         self._ground = ground
         self._options = options
+        self._adopted = adopted
         self._database = database
         self._log = log
         self._asks = asks
@@ -154,7 +157,15 @@ class Talk:
             ) as client,
         ):
             events = client.events(without=PIECES)
-            thread, record = await self._open_thread(client)
+            try:
+                thread, record = await self._open_thread(client)
+            except TransportClosed:
+                raise
+            except CodexError as error:
+                if not self._adopted:
+                    raise
+                # It may be at work on a thread that it cannot read again: no other one beside it.
+                return verdict.suspended(f"its server did not give the thread back: {error}")
             starting.reschedule(None)
             conversation = Conversation(
                 self._task,
@@ -198,6 +209,8 @@ class Talk:
             try:
                 thread = await client.resume_thread(thread_id, settings)
             except NoRollout as error:
+                if self._adopted:
+                    raise
                 data = {"thread_id": thread_id, "why": str(error)}
                 event = NewEvent(kind="task.thread_lost", task_id=task.id, data=data)
                 await self._database.write(lambda tx: tx.emit(event))
@@ -225,10 +238,26 @@ class Talk:
             # It went on while nobody listened. Its open calls come again and get their replies.
             await conversation.take_over(running)
             turn: Turn | None = running
+        elif await self._is_ahead(conversation, late):
+            return verdict.suspended(AHEAD)
         else:
             await self._aftermath.keep()
             turn = await self._first_turn(conversation, record, late)
         summary = "" if record is None else record.finished.get(record.last_turn or "", "")
+        return await self._go_on(
+            conversation, thread, turn, summary, taken_over=running is not None
+        )
+
+    async def _go_on(
+        self,
+        conversation: Conversation,
+        thread: Thread,
+        turn: Turn | None,
+        summary: str,
+        *,
+        taken_over: bool,
+    ) -> str | Verdict:
+        """Follow one turn after the other until the work is checked; None is for no turn."""
         while True:
             if turn is None:
                 checked = await self._check(conversation)
@@ -239,18 +268,33 @@ class Talk:
             if isinstance(result, Stop):
                 return self._of_stop(result)
             await self._aftermath.turn_ended()
-            if result.status == "failed" and result.error is not None:
-                retries = self._options.retry
-                return verdict.of_error(result.error, retries=retries, roll=self._roll())
             if result.status != "completed":
-                message = f"the turn ended as {result.status}, which nobody asked for"
-                return self._failed(FailureClass.AGENT, message)
+                return self._not_completed(result)
             summary = result.final_text
-            late = []
-            if running is not None or conversation.unsettled:
+            late: Sequence[Question] = ()
+            if taken_over or conversation.unsettled:
                 late = await conversation.after_all(await _read_record(thread))
-                running = None
+                if await self._is_ahead(conversation, late):
+                    return verdict.suspended(AHEAD)
+                taken_over = False
             turn = await self._next_turn(conversation, late)
+
+    async def _is_ahead(self, conversation: Conversation, lacking: Sequence[Question]) -> bool:
+        """Say whether a server from before may hold what its record lacks: a full disk can do that.
+
+        Nothing is said to it again: once it has ended, the record holds whatever there is.
+        """
+        if not self._adopted:
+            return False
+        texts = (await conversation.wanted()).inputs
+        return bool(lacking) or any(text.sent_at is not None for text in texts)
+
+    def _not_completed(self, result: TurnResult) -> Verdict:
+        if result.status == "failed" and result.error is not None:
+            retries = self._options.retry
+            return verdict.of_error(result.error, retries=retries, roll=self._roll())
+        message = f"the turn ended as {result.status}, which nobody asked for"
+        return self._failed(FailureClass.AGENT, message)
 
     async def _check(self, conversation: Conversation) -> Turn | Verdict | None:
         """Check what the agent calls done: None when it is, else its next turn or the end.
@@ -291,15 +335,16 @@ class Talk:
         """Say what the thread lacks; None when its last turn is done and nothing is to be said."""
         task = self._task
         turn: Turn | None = None
-        if record is None:
-            # A reply to what an earlier thread asked says nothing to one without the prompt.
-            turn = await self._next_turn(conversation, ())
+        texts = (await conversation.wanted()).inputs
+        if record is None or any(text.kind is InputKind.PROMPT for text in texts):
+            # A reply to what was asked before says nothing to a thread without the prompt.
+            for text in texts:
+                turn = await conversation.say(text)
             for question in late:
                 turn = await conversation.reply_late(question)
             return turn
         for question in late:
             turn = await conversation.reply_late(question)
-        texts = (await conversation.wanted()).inputs
         cut_off = record.last_turn not in record.finished
         if cut_off and not late and not texts:
             reason = task.error.message if task.error is not None else "the daemon was restarted"

@@ -36,8 +36,8 @@ UPDATE inputs SET taken_at = :at, turn_id = :turn_id
 WHERE id IN (SELECT value FROM json_each(:ids))
 
 -- name: unsent
-UPDATE inputs SET sent_at = NULL WHERE task_id = :task_id AND taken_at IS NULL
+UPDATE inputs SET sent_at = NULL WHERE task_id = :task_id
 
 -- name: untaken
-UPDATE inputs SET sent_at = NULL, taken_at = NULL, turn_id = NULL
+UPDATE inputs SET taken_at = NULL, turn_id = NULL
 WHERE id IN (SELECT value FROM json_each(:ids))
