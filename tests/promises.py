@@ -40,6 +40,10 @@ PROMISES: dict[str, str] = {
         "No task is given a number that another one of the same state directory ever had, also "
         "after its database was set aside or an older one put back."
     ),
+    "daemons_share_a_repository": (
+        "Of two daemons in one repository neither shows, takes up or removes what is of the "
+        "other's tasks, whatever numbers and names they have."
+    ),
     "same_key_same_task": "Submitting again under the same key gives the first task.",
     "wish_survives": (
         "What a person asked of a task that runs (cancel, hold, interrupt) is carried out, also "

@@ -52,12 +52,17 @@ async def record(path: Path, *, task_id: int | str, number: int) -> Checkpoint:
     return Checkpoint(number, ref, await take(at, subject=subject, ref=ref, also=also))
 
 
-async def find(repo: Repository, *, task_id: int | str, number: int) -> Checkpoint:
-    """Return a checkpoint.
+async def find(
+    repo: Repository, *, task_id: int | str, number: int, commit: str | None = None
+) -> Checkpoint:
+    """Return a checkpoint: that at its ref, or the `commit` that is known to be it.
 
     Raises WorkspaceError(`not_found`), which names those that there are.
     """
     ref = ref_of(task_id, number)
+    if commit is not None and await At(repo.common_dir).commit(commit) is not None:
+        snapshot, _ = await load(At(repo.common_dir), commit)
+        return Checkpoint(number, ref, snapshot)
     if await ask_git("rev-parse", "--quiet", "--verify", ref, cwd=repo.common_dir) is None:
         known = ", ".join(str(each) for each in await numbers(repo, task_id)) or "none"
         message = f"cannot find checkpoint {number} of task {task_id}; there are: {known}"
@@ -75,13 +80,15 @@ async def numbers(repo: Repository, task_id: int | str) -> list[int]:
 
 
 @reporting("put the tree back")
-async def restore(repo: Repository, path: Path, *, task_id: int | str, number: int) -> Checkpoint:
-    """Make files, index and HEAD of the tree at `path` those of a checkpoint.
+async def restore(
+    repo: Repository, path: Path, *, task_id: int | str, number: int, commit: str | None = None
+) -> Checkpoint:
+    """Make files, index and HEAD of the tree at `path` those of a checkpoint, as `find` does it.
 
     Everything that was there is kept before; the checkpoint returned is that (its number is 0).
     No agent may be at work in the tree.
     """
-    wanted = await find(repo, task_id=task_id, number=number)
+    wanted = await find(repo, task_id=task_id, number=number, commit=commit)
     await check(repo, path)
     at = await in_tree(path)
     branch = wanted.snapshot.branch
@@ -102,27 +109,31 @@ async def fork(
     *,
     task_id: int | str,
     number: int,
+    commit: str | None = None,
     source: Path,
+    to: int | str,
     path: Path,
     branch: str,
     root: Path,
     workers: int = 0,
     pool: Path | None = None,
 ) -> Worktree:
-    """Make a new worktree at `path` on a new `branch` whose files are those of a checkpoint.
+    """Make a worktree for the task `to` on a new `branch` whose files are those of a checkpoint.
 
-    The branch begins at the checkpoint's HEAD; what was uncommitted then is uncommitted here.
-    `source` is the path of the task's own worktree: submodules are copied from it if it is still
-    there, else from what was kept of it. Repeatable, as `ensure` is.
+    The checkpoint is of the task `task_id`, found as `find` does it. The branch begins at the
+    checkpoint's HEAD; what was uncommitted then is uncommitted here. `source` is the path of that
+    task's own worktree: submodules are copied from it if it is still there, else from what was kept
+    of it. Repeatable, as `ensure` is.
 
     Raises WorkspaceError(`not_found`) when there is no such checkpoint.
     """
-    found = await find(repo, task_id=task_id, number=number)
+    found = await find(repo, task_id=task_id, number=number, commit=commit)
     if found.snapshot.head is None:
         message = f"cannot fork task {task_id} at {number}: there was no commit then"
         raise WorkspaceError(message, Kind.CONFLICT)
     return await ensure(
         repo,
+        task_id=to,
         path=path,
         branch=branch,
         base_commit=found.snapshot.head,

@@ -20,6 +20,7 @@ from byred.workspace.git import ask_git, git
 from byred.workspace.guard import At, in_tree
 from byred.workspace.lock import file_lock, repository_lock
 from byred.workspace.making import checked_out, recorded_branch
+from byred.workspace.owner import holder
 from byred.workspace.patience import patiently
 from byred.workspace.pool import give_back
 from byred.workspace.registration import (
@@ -89,12 +90,14 @@ async def remove(
     if await asyncio.to_thread(_is_there, repo, path):
         # Made whole first: what can't be read can't be kept.
         base = await _tip(repo, branch) or await git("rev-parse", "HEAD", cwd=repo.common_dir)
-        await ensure(repo, path=path, branch=branch, base_commit=base, root=root)
+        await ensure(repo, task_id=task_id, path=path, branch=branch, base_commit=base, root=root)
     async with file_lock(guard, passing=True):
         tree = await asyncio.to_thread(_is_there, repo, path)
         if tree:
             recorded = await asyncio.to_thread(lambda: recorded_branch(_admin(path)))
             branch = recorded or branch
+        elif await asyncio.to_thread(holder, repo.common_dir, branch) not in (None, str(task_id)):
+            delete_branch = False
         tip = await _tip(repo, branch)
         note = _Note(str(path), branch, tip, now)
         if tree:
@@ -108,7 +111,7 @@ async def remove(
             if tip is not None and delete_branch and branch not in await checked_out(repo):
                 ref = f"refs/heads/{branch}"
                 await patiently("update-ref", "-d", ref, tip, cwd=repo.common_dir)
-    return await find(repo, task_id)
+    return await find(repo, task_id, path)
 
 
 async def undelete(
@@ -118,16 +121,17 @@ async def undelete(
 
     Raises WorkspaceError(`not_found`) when nothing was kept.
     """
-    kept = await find(repo, task_id)
+    kept = await find(repo, task_id, path)
     snapshot, _ = await load(At(repo.common_dir), kept.commit)
     tip = kept.tip or snapshot.head
     if tip is None:
         message = f"cannot bring back task {task_id}: it had no commit; see {kept.ref}"
         raise WorkspaceError(message, Kind.CONFLICT)
-    folder = repo.common_dir / KEPT_FOLDER / str(task_id)
+    folder = repo.common_dir / KEPT_FOLDER / kept.task_id
     on_branch = snapshot.branch == f"refs/heads/{kept.branch}" and snapshot.head == tip
     return await ensure(
         repo,
+        task_id=task_id,
         path=path,
         branch=kept.branch,
         base_commit=tip,
@@ -137,19 +141,30 @@ async def undelete(
     )
 
 
-async def find(repo: Repository, task_id: int | str) -> Kept:
-    """Return what was kept of a task.
+async def find(repo: Repository, task_id: int | str, path: Path | None = None) -> Kept:
+    """Return what was kept of a task, whose worktree was at `path`.
 
     Raises WorkspaceError(`not_found`) when nothing was.
     """
-    ref = f"{ROOT}/{task_id}"
-    if await ask_git("rev-parse", "--quiet", "--verify", ref, cwd=repo.common_dir) is None:
+    kept = await _find(repo, str(task_id))
+    number, at, _ = str(task_id).partition("@")
+    if kept is None and at and path is not None:
+        # Before there were owners, every byred kept a task under its plain number.
+        before = await _find(repo, number)
+        kept = before if before is not None and before.path == path else None
+    if kept is None:
         message = f"cannot find anything kept of task {task_id} in {repo.root}"
         raise WorkspaceError(message, Kind.NOT_FOUND)
+    return kept
+
+
+async def _find(repo: Repository, name: str) -> Kept | None:
+    ref = f"{ROOT}/{name}"
+    if await ask_git("rev-parse", "--quiet", "--verify", ref, cwd=repo.common_dir) is None:
+        return None
     snapshot, told = await load(At(repo.common_dir), ref)
     note = msgspec.convert(told, _Note)
-    place_then = Path(note.path)
-    return Kept(str(task_id), ref, snapshot.commit, place_then, note.branch, note.tip, note.at)
+    return Kept(name, ref, snapshot.commit, Path(note.path), note.branch, note.tip, note.at)
 
 
 @reporting("forget what was kept")
@@ -173,7 +188,8 @@ async def listed(repo: Repository) -> list[Kept]:
     """Return everything that is kept in a repository."""
     listing = await git("for-each-ref", "--format=%(refname)", f"{ROOT}/", cwd=repo.common_dir)
     names = [line.removeprefix(f"{ROOT}/") for line in listing.splitlines()]
-    return [await find(repo, name) for name in names if "." not in name]
+    found = [await _find(repo, name) for name in names if "." not in name]
+    return [kept for kept in found if kept is not None]
 
 
 async def _keep_tree(path: Path, task_id: int | str, note: _Note) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from byred.workspace.errors import GitError, Kind, WorkspaceError
 from byred.workspace.git import LONG, ask_git, git, printable, run_git
+from byred.workspace.owner import hold, holder
 from byred.workspace.patience import patiently
 from byred.workspace.registration import admin_of
 from byred.workspace.repository import Repository
@@ -20,19 +21,24 @@ _BRANCHES_TRIED = 50
 
 @dataclass(frozen=True)
 class Wanted:
-    """A worktree that is to be: built at `making`, to end up at `path`."""
+    """A worktree that is to be: built at `making`, to end up at `path`.
+
+    `name` is the task's in the repository.
+    """
 
     path: Path
     making: Path
     branch: str
     base_commit: str
+    name: str
 
 
 async def register(repo: Repository, wanted: Wanted, mended: list[str]) -> Path:
     """Register a tree without files at `making`, on a branch; return its git directory.
 
-    A branch that exists and builds on the base is taken up; when it is in use or holds something
-    else, the first free one of `branch-2`, `branch-3`, … is used, and `mended` says so.
+    A branch that exists and builds on the base is taken up; when it is in use, another task's, or
+    holds something else, the first free one of `branch-2`, `branch-3`, … is used, and `mended` says
+    so.
     """
     making, branch = wanted.making, wanted.branch
     async for name, tip in free_branches(repo, wanted):
@@ -48,7 +54,7 @@ async def register(repo: Repository, wanted: Wanted, mended: list[str]) -> Path:
         admin = await asyncio.to_thread(admin_of, making)
         if admin is None:
             raise WorkspaceError(f"cannot find the registration of {making} that git just made")
-        await asyncio.to_thread(record_branch, admin, name)
+        await asyncio.to_thread(record_branch, admin, name, wanted.name)
         return admin
     message = f"cannot find a free branch like {branch} in {repo.root}: delete some of them"
     raise WorkspaceError(message, Kind.CONFLICT)
@@ -57,7 +63,7 @@ async def register(repo: Repository, wanted: Wanted, mended: list[str]) -> Path:
 async def free_branches(repo: Repository, wanted: Wanted) -> AsyncIterator[tuple[str, str | None]]:
     """Yield the branches that a task may be given, the best first, each with its tip if it exists.
 
-    One that exists is free when it is checked out nowhere and builds on the base.
+    One that exists is free when it is no other task's, checked out nowhere, and builds on the base.
     """
     branch = wanted.branch
     used: dict[str, Path] | None = None
@@ -66,6 +72,8 @@ async def free_branches(repo: Repository, wanted: Wanted) -> AsyncIterator[tuple
         tip = await _tip(repo, name)
         if tip is None:
             yield name, tip
+            continue
+        if await asyncio.to_thread(holder, repo.common_dir, name) not in (None, wanted.name):
             continue
         if used is None:
             used = await checked_out(repo)
@@ -112,8 +120,12 @@ async def checked_out(repo: Repository) -> dict[str, Path]:
     return places
 
 
-def record_branch(admin: Path, branch: str) -> None:
-    """Write beside the worktree's HEAD which branch was made for it: the agent may switch."""
+def record_branch(admin: Path, branch: str, name: str) -> None:
+    """Write down that a branch is a task's, beside its worktree's HEAD as well.
+
+    The agent may switch to another one.
+    """
+    hold(admin.parent.parent, branch, name)
     (admin / _BRANCH_RECORD).write_text(branch, "utf-8", "surrogateescape")
 
 

@@ -94,7 +94,7 @@ async def claim(
             await patiently(*args, cwd=repo.common_dir)
         await asyncio.to_thread(chosen.leave, wanted.making)
         await git("symbolic-ref", "-m", "byre: new task", "HEAD", ref, cwd=wanted.making)
-        await asyncio.to_thread(record_branch, chosen.admin, name)
+        await asyncio.to_thread(record_branch, chosen.admin, name, wanted.name)
         say_which(wanted.branch, name, mended)
         return Claimed(chosen.admin, chosen.commit == base)
     return None

@@ -98,8 +98,9 @@ def sweep(common_dir: Path, making: Path, path: Path) -> list[Registration]:
         return known
     unregister(common_dir, making, known)
     for each in known:
-        # `git worktree add` that was cut before it wrote where the tree is to be
-        if each.path is None and each.admin.name.startswith(making.name):
+        # `git worktree add` that was cut before it wrote where the tree is to be, and so its HEAD
+        unborn = each.path is None and not (each.admin / "HEAD").exists()
+        if unborn and each.admin.name.startswith(making.name):
             remove_tree(each.admin)
     return known
 

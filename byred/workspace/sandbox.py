@@ -21,11 +21,12 @@ import tomli_w
 from byred.workspace.environment import Identity, build
 from byred.workspace.errors import WorkspaceError
 from byred.workspace.git import git
+from byred.workspace.owner import BRANCHES, OWNER
 from byred.workspace.process import run
 
 PROFILE = "byre"
 _OF_THE_PERSON = ("HEAD", "index", "config", "config.worktree", "hooks", "modules", "worktrees")
-_OF_BYRED = ("byre-lock", "byre-kept", "byre-aside")
+_OF_BYRED = ("byre-lock", "byre-kept", "byre-aside", OWNER, BRANCHES)
 _TIME_LIMIT = 30.0
 
 

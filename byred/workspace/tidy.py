@@ -40,13 +40,16 @@ async def tidy(repo: Repository, folder: Path) -> list[str]:
                 done.append(f"removed {making}, a tree that was never finished")
         except WorkspaceError:
             continue  # somebody is building it right now
-    for known in await asyncio.to_thread(registrations, repo.common_dir):
+    entries = await asyncio.to_thread(registrations, repo.common_dir)
+    for known in entries:
         if known.path is not None and known.path.is_relative_to(folder):
             done += _told(await clear_locks(known.admin))
     async with repository_lock(repo.common_dir):
         refs = repo.common_dir / "refs" / "byre"
         locks = await asyncio.to_thread(lambda: list(refs.rglob("*.lock")))
-        gone = await clear_stale(locks, places=(repo.common_dir, repo.root), youngest=0.0)
+        # Another byred may be at work in a tree of its own.
+        trees = [entry.path for entry in entries if entry.path is not None]
+        gone = await clear_stale(locks, places=(repo.common_dir, repo.root, *trees), youngest=0.0)
         done += _told(gone)
         if await finish_interrupted(repo):
             done.append("finished a move of a checked-out branch that was cut")

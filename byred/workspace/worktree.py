@@ -26,6 +26,7 @@ from byred.workspace.making import (
     register,
 )
 from byred.workspace.mending import ASIDE, clear_locks, find
+from byred.workspace.owner import hold, holder
 from byred.workspace.pool import adjust, claim, ground_of, remember
 from byred.workspace.putback import put_files, put_head
 from byred.workspace.registration import relocate
@@ -82,6 +83,7 @@ class Start:
 async def ensure(
     repo: Repository,
     *,
+    task_id: int | str,
     path: Path,
     branch: str,
     base_commit: str,
@@ -93,9 +95,10 @@ async def ensure(
     """Make the worktree at `path` on `branch` from `base_commit`, or find and mend the one there.
 
     A worktree that is there is never changed in its files: an agent's work is in it. A branch
-    that exists and builds on `base_commit` is taken up again; when it is checked out elsewhere, or
-    holds something else, the first free one of `branch-2`, `branch-3`, … is used and said in
-    `mended`. `workers` is git's `checkout.workers` (0: one per core). `start` is what a new tree
+    that exists and builds on `base_commit` is taken up again; when it is checked out elsewhere,
+    was given to another task, or holds something else, the first free one of `branch-2`,
+    `branch-3`, … is used and said in `mended`. `task_id` is the task's name in the repository (see
+    `owner`). `workers` is git's `checkout.workers` (0: one per core). `start` is what a new tree
     is to hold instead of the branch's files. `pool` is the folder of trees made ahead; one is
     claimed if there is one.
 
@@ -106,7 +109,7 @@ async def ensure(
     path = await asyncio.to_thread(place, path, root)
     making = path.parent / MAKING / path.name
     await asyncio.to_thread(making.parent.mkdir, exist_ok=True)
-    wanted = Wanted(path, making, branch, base_commit)
+    wanted = Wanted(path, making, branch, base_commit, str(task_id))
     mended: list[str] = []
     ground = None if pool is None else await ground_of(repo)
     async with file_lock(making.with_name(f"{making.name}.guard"), timeout=LONG, passing=True):
@@ -115,6 +118,7 @@ async def ensure(
             created = admin is None
             claimed = None
             if admin is not None:
+                await asyncio.to_thread(_check_holder, wanted, admin)
                 for lock in await clear_locks(admin, patience=PATIENCE):
                     mended.append(f"a git process that is dead had left {lock}")  # noqa: PERF401 - the list is the caller's
             elif pool is not None and ground is not None:
@@ -160,6 +164,23 @@ async def check(repo: Repository, path: Path) -> None:
         message = (
             f"cannot use the worktree {path}: git there works in {where}; "
             "move the folder away and try again"
+        )
+        raise WorkspaceError(message, Kind.CONFLICT)
+
+
+def _check_holder(wanted: Wanted, admin: Path) -> None:
+    """Make sure that a worktree that is there is the task's; say so of one from before `owner`."""
+    branch = recorded_branch(admin)
+    if branch is None:
+        return
+    common = admin.parent.parent
+    name = holder(common, branch)
+    if name is None:
+        hold(common, branch, wanted.name)
+    elif name != wanted.name:
+        message = (
+            f"cannot use {wanted.path}: it is the worktree of task {name}, of another byred; give "
+            "each its own workspace.root"
         )
         raise WorkspaceError(message, Kind.CONFLICT)
 

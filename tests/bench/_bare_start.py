@@ -59,6 +59,7 @@ async def run(root: Path, source: Path, count: int, config: dict[str, Any]) -> N
     base = await repository.resolve_base(repo, None)
     made = await worktree.ensure(
         repo,
+        task_id=1,
         path=root / repo.name / f"plain-{count}",
         branch=f"plain-{count}",
         base_commit=base.commit,

@@ -80,6 +80,7 @@ class Bench:
         base = await repository.resolve_base(repo, None)
         made = await worktree.ensure(
             repo,
+            task_id=1,
             path=self.root / repo.name / name,
             branch=f"byre/{name}",
             base_commit=base.commit,

@@ -22,6 +22,7 @@ TABLES = (
     "attempts",
     "events",
     "grounds",
+    "identity",
     "inputs",
     "leases",
     "line",
@@ -35,6 +36,8 @@ TABLES = (
 MAY_SCAN = {
     # The one row of the two figures.
     ("inputs", "verify_rounds"): "SCAN CONSTANT ROW",
+    # The only row.
+    ("identity", "get"): "SCAN identity",
     # What one task depends on.
     ("line", "unblocked"): "SCAN d VIRTUAL TABLE INDEX 1:",
     # Once, when the daemon starts: a row for each task that was ever removed, forked or measured.

@@ -6,6 +6,7 @@ A new step of the schema needs a file here, of what the one before it wrote.
 import sqlite3
 from collections.abc import Collection, Sequence
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from byred.agents.process import ProcessIdentity
 from byred.core.question import QuestionState
 from byred.core.task import TaskState
 from byred.scheduler.recovery import recover
-from byred.store import leases, opening, questions, tasks
+from byred.store import identity, leases, opening, questions, tasks
 from byred.store.database import open_database
 
 WRITTEN = sorted((Path(__file__).parent / "written_by").glob("schema_*.sql"))
@@ -57,3 +58,27 @@ async def test_what_an_earlier_byred_left_goes_on(written: Path, path: Path) -> 
             lambda tx: tasks.apply(tx, 1, lambda task: task.claim(now=tx.now))
         )
         assert claimed.attempt == 1
+
+
+@pytest.mark.parametrize("written", WRITTEN, ids=lambda each: each.stem)
+async def test_a_backup_from_before_there_were_identities_has_that_of_what_it_is_of(
+    written: Path, tmp_path: Path
+) -> None:
+    found = set()
+    for name in ("database", "backup"):
+        with closing(sqlite3.connect(tmp_path / name)) as connection:
+            connection.executescript(written.read_text(encoding="utf-8"))
+        async with open_database(tmp_path / name) as database:
+            found.add(await database.write(identity.get))
+    (one,) = found
+    moment = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    assert int(one, 16) == int(moment.timestamp()) * 1_000_000
+
+
+async def test_each_new_database_has_an_identity_of_its_own(tmp_path: Path) -> None:
+    found = set()
+    for name in ("one", "two", "two"):
+        async with open_database(tmp_path / name) as database:
+            found.add(await database.write(identity.get))
+    assert len(found) == 2
+    assert all(len(each) == 16 for each in found)

@@ -60,6 +60,7 @@ class Ground:
         start = await repository.resolve_base(repo, base)
         return await worktree.ensure(
             repo,
+            task_id=(branch or name).rpartition("/")[2].split("-")[0],
             path=self.place(name),
             branch=branch or f"byre/{name}",
             base_commit=start.commit,

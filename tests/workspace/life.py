@@ -44,6 +44,7 @@ class Life:
         base = await repository.resolve_base(repo, "start")
         await worktree.ensure(
             repo,
+            task_id=1,
             path=self.place("1-a"),
             branch="byre/1-a",
             base_commit=base.commit,
@@ -78,6 +79,7 @@ class Life:
             task_id=1,
             number=2,
             source=self.place("1-a"),
+            to=2,
             path=self.place("2-b"),
             branch="byre/2-b",
             root=self.root,

@@ -88,6 +88,7 @@ async def everything(ground, task, folder):
             task_id=1,
             number=1,
             source=task.path,
+            to=number,
             path=ground.place(f"{number}-fork"),
             branch=f"byre/{number}-fork",
             root=ground.root,

@@ -127,6 +127,7 @@ class Histories(RuleBasedStateMachine):
         base = await repository.resolve_base(repo, "start")
         await worktree.ensure(
             repo,
+            task_id=1,
             path=self.task,
             branch=f"byre/{TASK}",
             base_commit=base.commit,
@@ -293,6 +294,7 @@ class Histories(RuleBasedStateMachine):
             task_id=1,
             number=number,
             source=self.task,
+            to=2,
             path=self.root / "repo" / name,
             branch=f"byre/{name}",
             root=self.root,

@@ -30,6 +30,7 @@ class Warm:
         start = await repository.resolve_base(repo, base)
         return await worktree.ensure(
             repo,
+            task_id=name.split("-")[0],
             path=self.ground.place(name),
             branch=options.pop("branch", f"byre/{name}"),
             base_commit=start.commit,

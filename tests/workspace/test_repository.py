@@ -148,7 +148,12 @@ async def test_a_repository_that_is_itself_a_worktree_works(ground, tmp_path):
     base = await repository.resolve_base(repo, None)
     assert base.ref == "side"
     task = await worktree.ensure(
-        repo, path=ground.place(), branch="byre/x", base_commit=base.commit, root=ground.root
+        repo,
+        task_id=1,
+        path=ground.place(),
+        branch="byre/x",
+        base_commit=base.commit,
+        root=ground.root,
     )
     assert (task.path / "side").exists()
     ground.clean()
@@ -175,11 +180,21 @@ async def test_a_worktree_with_any_name_works(ground, name):
     base = ground.git("rev-parse", "HEAD")
     repo = await ground.inspect()
     task = await worktree.ensure(
-        repo, path=ground.place(name), branch="byre/x", base_commit=base, root=ground.root
+        repo,
+        task_id=1,
+        path=ground.place(name),
+        branch="byre/x",
+        base_commit=base,
+        root=ground.root,
     )
     assert ground.git("rev-parse", "--show-toplevel", cwd=task.path) == str(task.path)
     again = await worktree.ensure(
-        repo, path=ground.place(name), branch="byre/x", base_commit=base, root=ground.root
+        repo,
+        task_id=1,
+        path=ground.place(name),
+        branch="byre/x",
+        base_commit=base,
+        root=ground.root,
     )
     assert not again.created
 
@@ -296,6 +311,7 @@ async def test_large_files_come_as_files_and_are_kept_as_pointers(ground, tmp_pa
     for name, ahead in (("1-warm", folder), ("2-cold", None)):
         task = await worktree.ensure(
             repo,
+            task_id=1,
             path=ground.root / repo.name / name,
             branch=f"byre/{name}",
             base_commit=str(repo.head),
@@ -324,6 +340,7 @@ async def test_ten_tasks_each_on_three_repositories_at_once(new_ground):
         base = await repository.resolve_base(repo, None)
         return await worktree.ensure(
             repo,
+            task_id=1,
             path=ground.root / repo.name / f"{number}-x",
             branch=f"byre/{number}-x",
             base_commit=base.commit,

@@ -64,6 +64,7 @@ async def test_a_path_that_leaves_the_root_is_refused_before_anything_is_made(gr
     with pytest.raises(WorkspaceError) as refused:
         await worktree.ensure(
             await ground.inspect(),
+            task_id=1,
             path=ground.root / name,
             branch="byre/x",
             base_commit=ground.git("rev-parse", "HEAD"),
@@ -96,6 +97,7 @@ async def test_a_name_that_is_no_branch_is_refused(ground, branch):
     with pytest.raises(WorkspaceError, match="as a branch") as refused:
         await worktree.ensure(
             repo,
+            task_id=1,
             path=Path(ground.place()),
             branch=branch,
             base_commit=repo.head,

@@ -14,6 +14,7 @@ import msgspec
 from byred.agents.ground import orders as orders_of
 from byred.agents.ground.forking import ForkPoint, bring_record, point_of
 from byred.agents.ground.furnishing import furnish
+from byred.agents.ground.naming import name_of
 from byred.agents.ground.orders import Orders, OwnersOrders
 from byred.agents.tasklog import TaskLog
 from byred.core.event import NewEvent
@@ -77,7 +78,7 @@ async def prepare(task: Task, options: GroundOptions, database: Database, log: T
     repository = await inspect(Path(task.repo))
     known = await database.write(lambda tx: grounds.get(tx, task.id))
     forked = await database.write(lambda tx: point_of(tx, known))
-    worktree = await _worktree(task, options, repository, known, forked)
+    worktree = await _worktree(task, options, database, repository, known, forked)
     orders = await _orders(task, options, repository, database)
     await database.write(lambda tx: _placed(tx, task, worktree, orders))
     leased = await database.write(lambda tx: _lease(tx, task.id, orders.ports, options.port_range))
@@ -162,15 +163,17 @@ async def _orders(
 async def _worktree(
     task: Task,
     options: GroundOptions,
+    database: Database,
     repository: Repository,
     known: grounds.Ground,
     forked: ForkPoint | None,
 ) -> Worktree:
     path = Path(task.worktree)
+    name = await name_of(database, task)
     pool = folder_of(options.root, repository) if options.pool else None
     if known.removed_at is not None:
         try:
-            return await kept.undelete(repository, task_id=task.id, path=path, root=options.root)
+            return await kept.undelete(repository, task_id=name, path=path, root=options.root)
         except WorkspaceError as error:
             if error.kind is not Kind.NOT_FOUND:
                 raise
@@ -178,9 +181,11 @@ async def _worktree(
     if forked is not None and not await asyncio.to_thread(path.exists):
         return await checkpoint.fork(
             repository,
-            task_id=forked.task.id,
+            task_id=await name_of(database, forked.task),
             number=forked.turn,
+            commit=forked.checkpoint,
             source=Path(forked.task.worktree),
+            to=name,
             path=path,
             branch=task.branch,
             root=options.root,
@@ -188,6 +193,7 @@ async def _worktree(
         )
     return await ensure(
         repository,
+        task_id=name,
         path=path,
         branch=task.branch,
         base_commit=task.base_commit,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from byred.agents.ground.forking import point_of
+from byred.agents.ground.naming import name_of
 from byred.agents.tasklog import TaskLog
 from byred.core.event import NewEvent
 from byred.core.task import Task
@@ -41,7 +42,8 @@ async def keep(database: Database, task: Task, worktree: Path, log: TaskLog) -> 
     since = await database.write(lambda tx: _before(tx, task, turn.number))
     try:
         async with asyncio.timeout(KEEP_SECONDS):
-            made = await checkpoint.record(worktree, task_id=task.id, number=turn.number)
+            name = await name_of(database, task)
+            made = await checkpoint.record(worktree, task_id=name, number=turn.number)
             identity = Identity(task.identity.name, task.identity.email)
             others = await deviating(worktree, since, task.branch, identity)
     except TimeoutError:

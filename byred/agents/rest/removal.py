@@ -10,6 +10,7 @@ from pathlib import Path
 
 from byred.agents.ground.furnishing import try_hooks
 from byred.agents.ground.ground import GroundOptions, farewell
+from byred.agents.ground.naming import name_of
 from byred.agents.ground.orders import HookName
 from byred.agents.rest.rest import Rest, check_there
 from byred.agents.rest.results import result_of
@@ -114,7 +115,8 @@ class Removal:
             repo = await inspect(Path(task.repo))
             path = Path(task.worktree)
             root = self._options().root
-            made = await kept.undelete(repo, task_id=task.id, path=path, root=root)
+            name = await name_of(self._database, task)
+            made = await kept.undelete(repo, task_id=name, path=path, root=root)
 
             def there(transaction: Transaction) -> None:
                 grounds.brought_back(transaction, task.id)
@@ -130,10 +132,13 @@ class Removal:
         """Put files, index and branch back to the end of a turn; what was there before is kept."""
         async with self._rest.of(task_id, "put back") as task:
             check_there(task, "put back")
-            await self._database.write(lambda tx: turns.with_checkpoint(tx, task.id, turn))
+            asked = await self._database.write(lambda tx: turns.with_checkpoint(tx, task.id, turn))
             repo = await inspect(Path(task.repo))
             path = Path(task.worktree)
-            before = await checkpoint.restore(repo, path, task_id=task.id, number=turn)
+            name = await name_of(self._database, task)
+            before = await checkpoint.restore(
+                repo, path, task_id=name, number=turn, commit=asked.checkpoint
+            )
             found = await changes.status(path, task.base_commit)
             result = result_of("" if task.result is None else task.result.summary, found)
             note = (
@@ -158,6 +163,7 @@ class Removal:
         self, task: TaskRow, *, why: str, discarded: bool = True, delete_branch: bool = True
     ) -> None:
         repo = await inspect(Path(task.repo))
+        name = await name_of(self._database, task)
         options = self._options()
         if task.removed_at is None:
             await self._say_farewell(task)
@@ -174,7 +180,7 @@ class Removal:
                 repo,
                 path=Path(task.worktree),
                 root=options.root,
-                task_id=task.id,
+                task_id=name,
                 branch=task.branch,
                 now=await self._database.write(lambda tx: tx.now),
                 delete_branch=delete_branch,

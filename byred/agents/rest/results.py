@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from byred.agents.ground import forking
+from byred.agents.ground.naming import name_of
 from byred.agents.rest.rest import Rest, check_there, in_their_words
 from byred.agents.tasklog import TaskLogs
 from byred.core.errors import FilesConflictError, LimitError
@@ -67,9 +68,12 @@ class Results:
                 text = await changes.diff(Path(task.worktree), task.base_commit)
             else:
                 repo = await inspect(Path(task.repo))
-                found = await kept.find(repo, task.id)
+                found = await self._kept(repo, task)
                 text = await changes.patch(At(repo.common_dir), task.base_commit, found.commit)
         return Diff(id=task.id, base=task.base_commit, turn=None, diff=text)
+
+    async def _kept(self, repo: Repository, task: TaskRow) -> kept.Kept:
+        return await kept.find(repo, await name_of(self._database, task), Path(task.worktree))
 
     async def _diff_of_turn(self, task: TaskRow, number: int) -> Diff:
         turn = await self._database.write(lambda tx: turns.with_checkpoint(tx, task.id, number))
@@ -107,7 +111,7 @@ class Results:
             target = into or await _base_branch(repo, task.base)
             source = task.branch
             if task.removed_at is not None:
-                source = (await kept.find(repo, task.id)).tip or source
+                source = (await self._kept(repo, task)).tip or source
             try:
                 done = await merge.merge(
                     repo,

@@ -1,0 +1,2 @@
+-- name: get
+SELECT id FROM identity
