@@ -17,7 +17,7 @@ import structlog
 from byred.agents.launchers.contract import Exit, Launcher, LaunchError, Server, ServerSpec
 from byred.agents.launchers.sockets import remove_socket
 from byred.agents.process import ProcessIdentity
-from byred.codex.index import end_indexing
+from byred.codex.leftovers import end_indexing, mend_beginnings
 
 CLOSE_GRACE = 1.0
 """Seconds for a server to end by itself after its input closed: an idle one needs 0.05 s, and with
@@ -67,6 +67,9 @@ class Supervisor:
         await self._launcher.sweep(spec.home, None)
         if await asyncio.to_thread(end_indexing, spec.home):
             _log.info("index of a killed server", action="server.indexing", task=spec.task_id)
+        for path in await asyncio.to_thread(mend_beginnings, spec.home):
+            found = "a record began with a piece of a line"
+            _log.info(found, action="server.record", task=spec.task_id, path=str(path))
         await asyncio.to_thread(cut_file, spec.stderr)
         if spec.socket is not None:
             # A stale one would be taken for the new server's.

@@ -243,8 +243,10 @@ def call_error(method: str, code: int, message: str, data: Any) -> CallError:
     kind: type[CallError] = CallError
     if code == OVERLOADED_CODE:
         kind = ServerOverloaded
-    elif message.startswith(("no rollout found", "thread not found")) or message.endswith(
-        ("is empty", "does not start with session metadata")
+    elif (
+        message.startswith(("no rollout found", "thread not found"))
+        or message.endswith(("is empty", "does not start with session metadata"))
+        or "failed to parse first rollout record" in message
     ):
         kind = NoRollout
     elif message.endswith("identifies an in-progress turn"):

@@ -241,3 +241,13 @@ def open_stdio(home: Home) -> Connect:
             yield client
 
     return opened
+
+
+def user_texts(sent) -> list[str]:
+    return [
+        part["text"]
+        for item in sent.input
+        if item.get("role") == "user"
+        for part in item["content"]
+        if part["type"] == "input_text" and not part["text"].startswith("<")
+    ]

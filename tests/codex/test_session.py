@@ -11,6 +11,7 @@ from byred.codex import NoActiveTurn, NoRollout, ToolOutput, Version, image
 from byred.codex.binary import FORK_BEFORE
 from byred.codex.protocol import types
 from byred.testing.script import Step
+from tests.codex.conftest import user_texts
 
 
 def png() -> bytes:
@@ -25,16 +26,6 @@ def png() -> bytes:
         + chunk(b"IDAT", zlib.compress(pixels))
         + chunk(b"IEND", b"")
     )
-
-
-def user_texts(sent) -> list[str]:
-    return [
-        part["text"]
-        for item in sent.input
-        if item.get("role") == "user"
-        for part in item["content"]
-        if part["type"] == "input_text" and not part["text"].startswith("<")
-    ]
 
 
 async def test_a_turn_streams_typed_events_and_ends_with_its_text_and_tokens(connect, home, script):

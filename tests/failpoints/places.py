@@ -57,6 +57,8 @@ FUNCTIONS = {
     "os.utime": "touch",
     "shutil.copy2": "write",
     "shutil.copyfile": "write",
+    "shutil.copyfileobj": "",  # between files that were opened
+    "shutil.copystat": "touch",
     "shutil.copytree": "mkdir",
     "shutil.move": "rename",
     "shutil.rmtree": "remove",
