@@ -28,6 +28,7 @@ from byred.workspace.registration import (
     registered_at,
     registrations,
     remove_tree,
+    shared_folder,
     sweep,
     take_out,
     unregister,
@@ -248,8 +249,8 @@ def _take_away(
     admin = _admin(path)
     modules = admin / "modules"
     if modules.is_dir():
-        folder = repo.common_dir / KEPT_FOLDER / str(task_id)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = shared_folder(repo.common_dir, KEPT_FOLDER) / str(task_id)
+        folder.mkdir(exist_ok=True)
         target = folder / "modules"
         if target.exists():
             target.rename(folder / f"modules-{modules.stat().st_mtime_ns}")

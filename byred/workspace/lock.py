@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
+from stat import S_IROTH
 
 from byred.workspace.errors import Kind, WorkspaceError
 
@@ -79,7 +80,11 @@ def _try(path: Path) -> int | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(descriptor), path.stat()):
+        stat = os.fstat(descriptor)
+        # Other users lock it, too, whatever our umask is; what they may reach is git's to say.
+        if stat.st_uid == os.geteuid() and not stat.st_mode & S_IROTH:
+            os.fchmod(descriptor, 0o644)
+        if os.path.samestat(stat, path.stat()):
             return descriptor
     except (BlockingIOError, FileNotFoundError):
         pass  # held, or the holder removed the file that we had opened

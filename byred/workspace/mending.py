@@ -18,6 +18,7 @@ from byred.workspace.registration import (
     claimed_by,
     point,
     registered_at,
+    shared_folder,
     sweep,
 )
 from byred.workspace.repository import Repository
@@ -103,7 +104,8 @@ async def _bring_back(
 ) -> Path | None:
     """Prepare an empty tree for a registration whose directory is gone: its index is work too."""
     if not await _has_head(admin):
-        kept = await asyncio.to_thread(_set_aside, admin, repo.common_dir / "byre-aside")
+        aside = await asyncio.to_thread(shared_folder, repo.common_dir, "byre-aside")
+        kept = await asyncio.to_thread(_set_aside, admin, aside)
         mended.append(f"{path} was registered without a HEAD; what there was is in {kept}")
         return None
     await asyncio.to_thread(making.mkdir)

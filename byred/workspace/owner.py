@@ -9,11 +9,10 @@ task takes up no branch of another, and removes none.
 import asyncio
 import hashlib
 from pathlib import Path
-from stat import S_IMODE
 
 from byred.workspace.errors import reporting
 from byred.workspace.lock import repository_lock
-from byred.workspace.registration import write_file
+from byred.workspace.registration import shared_folder, write_file
 
 OWNER = "byre-owner"
 BRANCHES = "byre-branches"
@@ -41,15 +40,8 @@ def holder(common_dir: Path, branch: str) -> str | None:
 
 def hold(common_dir: Path, branch: str, name: str) -> None:
     """Write down that a branch is a task's; the repository's lock is held by the caller."""
-    file = _file_of(common_dir, branch)
-    try:
-        file.parent.mkdir()
-    except FileExistsError:
-        pass
-    else:
-        # Others than its maker may have to write here, where git lets them do so.
-        file.parent.chmod(S_IMODE((common_dir / "objects").stat().st_mode))
-    write_file(file, f"{name}\n{branch}\n")
+    shared_folder(common_dir, BRANCHES)
+    write_file(_file_of(common_dir, branch), f"{name}\n{branch}\n")
 
 
 def _file_of(common_dir: Path, branch: str) -> Path:

@@ -5,10 +5,12 @@ Owns finding, repointing and forgetting a registration. Works on git's documente
 because a half-made registration is exactly what those commands can't read.
 """
 
+import contextlib
 import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_IMODE
 
 
 @dataclass(frozen=True)
@@ -20,13 +22,20 @@ class Registration:
 
 
 def registrations(common_dir: Path) -> list[Registration]:
-    """Return every registration of the repository, broken ones too (with no path)."""
+    """Return every registration of the repository, broken ones too (with no path).
+
+    What another user's byred made and closed to us is left out, as git itself does.
+    """
     try:
         names = sorted(os.listdir(common_dir / "worktrees"))  # noqa: PTH208 - there may be hundreds
     except FileNotFoundError:
         return []
-    folder = common_dir / "worktrees"
-    return [Registration(folder / name, claimed_by(folder / name)) for name in names]
+    found = []
+    for name in names:
+        admin = common_dir / "worktrees" / name
+        with contextlib.suppress(PermissionError):
+            found.append(Registration(admin, claimed_by(admin)))
+    return found
 
 
 def registered_at(known: list[Registration], path: Path) -> Registration | None:
@@ -103,6 +112,17 @@ def sweep(common_dir: Path, making: Path, path: Path) -> list[Registration]:
         if unborn and each.admin.name.startswith(making.name):
             remove_tree(each.admin)
     return known
+
+
+def shared_folder(common_dir: Path, name: str) -> Path:
+    """Return a folder in the common directory, made so that whom git lets write there may, too."""
+    folder = common_dir / name
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        return folder
+    folder.chmod(S_IMODE((common_dir / "objects").stat().st_mode))
+    return folder
 
 
 def remove_tree(path: Path) -> None:

@@ -1,6 +1,7 @@
 """Two byreds in one repository, each with a task 1: neither has or harms what is the other's."""
 
 import asyncio
+import contextlib
 import os
 import subprocess
 import tempfile
@@ -9,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from byred.workspace import checkpoint, kept, owner, repository, worktree
+from byred.workspace import checkpoint, kept, owner, pool, repository, worktree
 from byred.workspace.errors import Kind, WorkspaceError
-from byred.workspace.lock import file_lock
 from byred.workspace.tidy import tidy
+from tests.workspace.conftest import Ground
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 OTHER = "1@0000beef"
+USERS = (60001, 60002)
+GROUP = 60010
 
 
 @pytest.fixture
@@ -219,19 +222,87 @@ async def test_a_sweep_leaves_a_broken_registration_of_another_whole(ground, rep
     ground.clean()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
-async def test_a_lock_that_another_users_byred_made_can_be_held():
-    with tempfile.TemporaryDirectory(prefix="byre-lock-") as folder:
-        # pytest's own folders are closed to others.
-        Path(folder).chmod(0o755)
-        lock = Path(folder) / "byre-lock"
-        async with file_lock(lock):
-            pass
-        os.seteuid(65534)
-        try:
-            async with file_lock(lock, timeout=1):
-                with pytest.raises(WorkspaceError, match="another process is working there"):
-                    async with file_lock(lock, timeout=0):
-                        pass
-        finally:
-            os.seteuid(0)
+@contextlib.contextmanager
+def as_user(uid, umask):
+    """Be another user, of the group that shares the repository."""
+    groups, before = os.getgroups(), os.umask(umask)
+    os.setgroups([GROUP])
+    os.setresgid(GROUP, GROUP, 0)
+    os.setresuid(uid, uid, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+        os.setresgid(0, 0, 0)
+        os.setgroups(groups)
+        os.umask(before)
+
+
+@pytest.fixture
+def common(monkeypatch):
+    """A folder that every user may reach, with one of their own for each of two."""
+    with tempfile.TemporaryDirectory(prefix="byre-users-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        for place in ("repo", *map(str, USERS)):
+            (folder / place).mkdir()
+            os.chown(folder / place, int(place) if place.isdigit() else USERS[0], GROUP)
+        (folder / "repo").chmod(0o2775)
+        config = folder / "gitconfig"
+        config.write_text(
+            "[user]\n\tname = A Person\n\temail = person@example.org\n"
+            "[init]\n\tdefaultBranch = main\n[safe]\n\tdirectory = *\n"
+            '[protocol "file"]\n\tallow = always\n'
+        )
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+        monkeypatch.setenv("HOME", name)
+        yield folder
+
+
+async def life(ground, identity):
+    """Do with a task of a byred all that it ever does, and give its name in the repository."""
+    repo = await ground.inspect()
+    name = await owner.name_in(repo.common_dir, 1, identity)
+    place = {"path": ground.place(), "root": ground.root}
+    folder = ground.root / "repo" / pool.POOL
+    assert await pool.fill(repo, folder, commit=repo.head, size=1) == 1
+    task = await worktree.ensure(
+        repo, task_id=name, branch="byre/1-fix", base_commit=repo.head, pool=folder, **place
+    )
+    ground.git("submodule", "update", "--init", "-q", cwd=task.path)
+    ground.commit("agent's", {"whose": name}, cwd=task.path)
+    await checkpoint.record(task.path, task_id=name, number=1)
+    ground.write({"loose": name}, cwd=task.path)
+    await checkpoint.restore(repo, task.path, task_id=name, number=1)
+    ground.write({"loose": name}, cwd=task.path)
+    await kept.remove(repo, task_id=name, branch=task.branch, now=NOW, pool=folder, **place)
+    task = await kept.undelete(repo, task_id=name, **place)
+    assert (task.path / "loose").read_text() == name
+    assert (task.path / "inner" / "a").exists()
+    assert await pool.fill(repo, folder, commit=repo.head, size=1) == 1
+    assert await tidy(repo, ground.root / "repo") == []
+    return name
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be other users")
+async def test_the_byreds_of_two_users_work_in_one_repository(ground, common):
+    await ground.task()  # loads what only root may read here
+    grounds = [Ground(repo=common / "repo", root=common / str(user)) for user in USERS]
+    with as_user(USERS[0], 0o022):
+        first = grounds[0]
+        inner = Ground(repo=common / str(USERS[0]) / "inner", root=common)
+        inner.repo.mkdir()
+        inner.git("init", "-q")
+        inner.commit("first", {"a": "1\n"})
+        first.git("init", "-q", "--shared=group")
+        first.git("submodule", "add", "-q", str(inner.repo), "inner")
+        first.commit("first", {"README": "hello\n"})
+    # The second lets nobody read what it makes; git puts right what is shared.
+    for user, umask, identity, name in (
+        (USERS[0], 0o077, "a" * 16, "1"),
+        (USERS[1], 0o077, "b" * 16, "1@bbbbbbbb"),
+        (USERS[0], 0o022, "a" * 16, "1"),
+    ):
+        with as_user(user, umask):
+            assert await life(grounds[USERS.index(user)], identity) == name
+    grounds[0].clean()
