@@ -20,7 +20,7 @@ from byred.workspace.git import ask_git, git
 from byred.workspace.guard import At, in_tree
 from byred.workspace.lock import file_lock, repository_lock
 from byred.workspace.making import checked_out, recorded_branch
-from byred.workspace.owner import holder
+from byred.workspace.owner import holder, release
 from byred.workspace.patience import patiently
 from byred.workspace.pool import give_back
 from byred.workspace.registration import (
@@ -112,6 +112,7 @@ async def remove(
             if tip is not None and delete_branch and branch not in await checked_out(repo):
                 ref = f"refs/heads/{branch}"
                 await patiently("update-ref", "-d", ref, tip, cwd=repo.common_dir)
+                await asyncio.to_thread(release, repo.common_dir, branch)
     return await find(repo, task_id, path)
 
 

@@ -44,6 +44,11 @@ def hold(common_dir: Path, branch: str, name: str) -> None:
     write_file(_file_of(common_dir, branch), f"{name}\n{branch}\n")
 
 
+def release(common_dir: Path, branch: str) -> None:
+    """Forget whose a branch was that is gone; the repository's lock is held by the caller."""
+    _file_of(common_dir, branch).unlink(missing_ok=True)
+
+
 def _file_of(common_dir: Path, branch: str) -> Path:
     digest = hashlib.sha256(branch.encode("utf-8", "surrogateescape")).hexdigest()
     return common_dir / BRANCHES / digest[:32]

@@ -83,9 +83,11 @@ async def test_what_one_keeps_the_other_neither_shows_nor_forgets(ground, repo):
         await checkpoint.restore(repo, task.path, task_id=task_id, number=1)
         assert (task.path / "whose").read_text() == f"{task_id}\n"
     assert (mine.branch, theirs.branch) == ("byre/1-fix", "byre/1-fix-2")
+    assert len(list((repo.common_dir / owner.BRANCHES).iterdir())) == 2
     for task, task_id in ((mine, 1), (theirs, OTHER)):
         made = await remove(ground, repo, task, task_id)
         assert made.ref == f"refs/byre/kept/{task_id}"
+    assert not list((repo.common_dir / owner.BRANCHES).iterdir())
     for task, task_id in ((mine, 1), (theirs, OTHER)):
         again = await undelete(repo, task, task_id)
         assert (again.path, again.branch) == (task.path, task.branch)
