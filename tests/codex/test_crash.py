@@ -53,10 +53,12 @@ class Hanging:
 
 async def test_a_question_passes_to_the_next_client_of_the_same_server(home, script):
     await script(Step(ask="colour?"), Step(say="blue it is"))
-    first, seen = Hanging(), []
+    first, seen, resumed = Hanging(), [], asyncio.Event()
 
     async def answer(request):
         seen.append(request)
+        # Else the turn may be over before the client has looked for it.
+        await resumed.wait()
         return say("blue")
 
     async with home.listening() as path:
@@ -74,6 +76,7 @@ async def test_a_question_passes_to_the_next_client_of_the_same_server(home, scr
             running = again.active_turn
             assert running is not None
             assert running.id == turn.id
+            resumed.set()
             result = await asyncio.wait_for(running.result(), 20)
             assert result.final_text == "blue it is"
             # What was before this client came is told from 0.154 on.
@@ -235,7 +238,11 @@ async def test_closing_stdin_ends_the_server_at_once(home, script):
 
 async def test_a_socket_takes_only_one_server_and_only_absolute_paths(home, script):
     await script()
-    async with home.listening() as path:
+    # One that is told to end before it has initialized dies at once and leaves its socket.
+    async with (
+        home.listening() as path,
+        Client.open(await connect_unix(path), client_info=INFO, handler=Hanging()),
+    ):
         null = asyncio.subprocess.DEVNULL
         second = await home.spawn("--listen", f"unix://{path}", stdin=null, stdout=null)
         assert await asyncio.wait_for(second.wait(), 20) != 0
