@@ -33,6 +33,9 @@ class Killed:
         shim.parent.mkdir(parents=True)
         shim.write_text(SHIM)
         shim.chmod(0o755)
+        # Who is killed leaves temporary files; a daemon empties its own folder at its start.
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir()
         self.repo = folder / "repo"
         self.repo.mkdir()
         self.git("init", "-q")
@@ -66,6 +69,7 @@ class Killed:
                 "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
                 "REAL_GIT": self.real_git,
                 "KILL_FOLDER": str(self.folder),
+                "TMPDIR": str(self.temporary),
             },
             capture_output=True,
             text=True,
