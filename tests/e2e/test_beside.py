@@ -35,8 +35,13 @@ def scripts() -> tuple[Script, ...]:
 
 
 @pytest.fixture
+def transport() -> str:
+    return "stdio"
+
+
+@pytest.fixture
 async def both(
-    down: Daemon, model: ScriptedModel, tmp_path: Path
+    down: Daemon, model: ScriptedModel, tmp_path: Path, transport: str
 ) -> AsyncIterator[tuple[Daemon, Daemon]]:
     """Two daemons with state directories of their own, and ground made ahead."""
     folder = tmp_path / "e"
@@ -44,6 +49,7 @@ async def both(
     other = Daemon(folder, model)
     for daemon in (down, other):
         daemon.settings["workspace"] = {"pool": dict(WARM)}
+        daemon.settings["codex"]["transport"] = transport
         await daemon.start()
     yield down, other
     other.end()
@@ -135,9 +141,10 @@ async def test_each_daemon_has_the_work_of_its_own_tasks(
     clean(repo)
 
 
+@pytest.mark.parametrize("transport", ["stdio", "unix"])
 @pytest.mark.promise("daemons_share_a_repository")
 async def test_a_daemon_that_is_killed_and_starts_again_leaves_the_other_alone(
-    both: tuple[Daemon, Daemon], repo: Path
+    both: tuple[Daemon, Daemon], repo: Path, transport: str
 ) -> None:
     killed, other = both
     for daemon in both:
@@ -159,9 +166,13 @@ async def test_a_daemon_that_is_killed_and_starts_again_leaves_the_other_alone(
 
     killed.kill()
     await killed.start()
-    await killed.event("task.repaired", task_id=running[0]["id"])
-    done = await killed.wait(running[0]["id"], "succeeded", "failed")
-    assert done["state"] == "succeeded", done
+    if transport == "unix":
+        await killed.event("task.adopted", task_id=running[0]["id"])
+        assert Path(f"/proc/{commands[0]}").exists()
+    else:
+        await killed.event("task.repaired", task_id=running[0]["id"])
+        done = await killed.wait(running[0]["id"], "succeeded", "failed")
+        assert done["state"] == "succeeded", done
     await ready(killed)
 
     assert Path(f"/proc/{commands[1]}").exists()
@@ -184,8 +195,10 @@ async def test_a_daemon_that_is_killed_and_starts_again_leaves_the_other_alone(
     done = await other.wait(gated["id"], "succeeded", "failed")
     assert done["state"] == "succeeded", done
     assert Path(f"/proc/{commands[1]}").exists()
-    await other.call("task.cancel", id=running[1]["id"])
-    await other.wait(running[1]["id"], "cancelled")
+    for daemon, task in zip(both, running, strict=True):
+        if (await daemon.call("task.get", id=task["id"]))["state"] == "running":
+            await daemon.call("task.cancel", id=task["id"])
+            await daemon.wait(task["id"], "cancelled")
     for daemon in both:
         assert daemon.stop() == 0
     clean(repo)
