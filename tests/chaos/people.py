@@ -255,12 +255,14 @@ class People:
         return all(task["state"] in ("succeeded", "cancelled") for task in listed["tasks"])
 
     async def tidied(self) -> bool:
-        """Say whether no worktree is there that is said to be gone."""
+        """Say whether no worktree is there that is said to be gone, and none is to go."""
         end, listed = await self.call("task.list", limit=1000)
-        gone = (
-            [] if end is not End.DONE else [each for each in listed["tasks"] if each["removed_at"]]
-        )
-        return end is End.DONE and not any(Path(each["worktree"]).exists() for each in gone)
+        if end is not End.DONE:
+            return False
+        gone = [each for each in listed["tasks"] if each["removed_at"]]
+        end, plan = await self.call("daemon.gc", dry_run=True)
+        to_go = [each for each in plan["tasks"] if each["goes"]] if end is End.DONE else ["unknown"]
+        return not to_go and not any(Path(each["worktree"]).exists() for each in gone)
 
 
 def find(name: str, repo: Path) -> str | None:
