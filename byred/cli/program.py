@@ -166,5 +166,6 @@ def _usage_sentence(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     path = context.command_path if context else PROGRAM
     reason = " ".join(error.format_message().split()).rstrip(".")
+    reason = reason.replace("a valid integer range", "a whole number")
     reason = reason[:1].lower() + reason[1:]
     return f"cannot run {path}: {reason}; see {path} --help"

@@ -16,7 +16,7 @@ USAGE_CASES = [
     (["ls", "--state", "sleeping"], r"'sleeping' is not one of .*'queued'.*; see byre ls --help"),
     (["ls", "extra"], r"cannot run byre ls: got unexpected extra argument"),
     (["show"], r"cannot run byre show: missing argument 'ID'; see byre show --help"),
-    (["show", "seven"], r"invalid value for 'ID': 'seven' is not a valid integer"),
+    (["show", "seven"], r"invalid value for 'ID': 'seven' is not a whole number; see"),
     (["cancel", "0"], r"cannot run byre cancel: invalid value for 'ID'"),
     (["fork", "7", "--turn", "0"], r"cannot run byre fork: invalid value for '--turn'"),
     (["submit", "--priority", "high", "x"], r"invalid value for '--priority'"),

@@ -51,7 +51,7 @@ def test_what_went_names_the_way_back_and_what_did_not_says_why(byre, daemon):
 def test_bounds_that_are_none_are_wrong_usage(byre, daemon, args):
     ended = byre("gc", *args)
     assert ended.returncode == 2
-    assert f"{args[0]} {args[1]} is none; give " in ended.stderr
+    assert f"{args[0]} {args[1]} is not understood; give " in ended.stderr
     assert daemon.calls == []
 
 

@@ -76,5 +76,5 @@ def _quantity(
         return None
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)([A-Za-z]+)", text)
     if found is None or found[2] not in units:
-        raise WrongUsageError(f"cannot {_DOING}: {option} {text} is none; give {example}")
+        raise WrongUsageError(f"cannot {_DOING}: {option} {text} is not understood; give {example}")
     return int(float(found[1]) * units[found[2]])
