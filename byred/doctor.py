@@ -28,8 +28,8 @@ from byred.settings import Settings, SettingsError, find_config, load
 from byred.store import backup
 from byred.workspace.errors import WorkspaceError
 from byred.workspace.git import git
-from byred.workspace.ports import is_free
-from byred.workspace.sandbox import self_test
+from byred.workspace.home.ports import is_free
+from byred.workspace.home.sandbox import self_test
 
 # `git merge-tree --write-tree`, with which byred merges, is there from this version on.
 GIT_NEEDED = (2, 38)

@@ -1,8 +1,8 @@
 """Failpoints: every place at which this process may be killed between two things that it does.
 
 A place is named by the function of byred that acts, the moment, and what it does:
-`workspace.making.register amid git worktree`. Files, processes and sockets are seen by an audit
-hook of the interpreter, so that a new side effect has its failpoint from the start; what the
+`workspace.trees.making.register amid git worktree`. Files, processes and sockets are seen by an
+audit hook of the interpreter, so that a new side effect has its failpoint from the start; what the
 interpreter does not tell of (commits, messages, signals through a pidfd) says so itself by `reach`.
 `tests/failpoints` goes through them one by one.
 

@@ -16,7 +16,7 @@ from byred.scheduler.dispatch import Limits
 from byred.scheduler.intake import IntakeOptions
 from byred.settings import Settings
 from byred.workspace.errors import WorkspaceError
-from byred.workspace.retention import check_floor
+from byred.workspace.keeping.retention import check_floor
 
 
 def limits(settings: Settings) -> Limits:

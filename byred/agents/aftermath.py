@@ -18,7 +18,7 @@ from byred.core.task import Task
 from byred.store import inputs
 from byred.store.database import Database, Transaction
 from byred.store.inputs import InputKind
-from byred.workspace.hooks import Ran, verify
+from byred.workspace.orders.hooks import Ran, verify
 
 
 class Unverified(msgspec.Struct, frozen=True):

@@ -38,9 +38,9 @@ from byred.core.task import ENDED, Hold, Task, TaskState
 from byred.store import attempts, inputs, leases, processes, questions, tasks
 from byred.store.database import Database, Transaction
 from byred.store.errors import SchemaError, StoreBusyError, StoreError
-from byred.workspace import worktree as worktrees
 from byred.workspace.errors import Kind as WorkspaceKind
 from byred.workspace.errors import WorkspaceError
+from byred.workspace.trees import worktree as worktrees
 
 # Events after which a run has to look at what the store wants of it.
 WAKING = frozenset(

@@ -28,11 +28,12 @@ from byred.core.task import TaskState
 from byred.store import tasks
 from byred.store.database import Database
 from byred.store.tasks import RepositoryUse
-from byred.workspace import environment, homes, pool
-from byred.workspace.environment import Identity
 from byred.workspace.errors import WorkspaceError
+from byred.workspace.home import environment, homes
+from byred.workspace.home.environment import Identity
+from byred.workspace.keeping.retention import check_floor, disk_usage
 from byred.workspace.repository import inspect, resolve_base
-from byred.workspace.retention import check_floor, disk_usage
+from byred.workspace.trees import pool
 
 # A repository without a new task for so long needs no trees any more.
 IN_USE = timedelta(days=1)

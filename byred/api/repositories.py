@@ -14,7 +14,7 @@ from byred.api.parts import Parts
 from byred.core.errors import InvalidError
 from byred.store import trusted
 from byred.store.database import Transaction
-from byred.workspace import repofile
+from byred.workspace.orders import repofile
 from byred.workspace.repository import Repository, inspect
 
 

@@ -12,7 +12,7 @@ from byred.api.views import TaskView
 from byred.scheduler import forking
 from byred.store import tasks, turns
 from byred.store.turns import TurnRow
-from byred.workspace.merge import How
+from byred.workspace.results.merge import How
 
 
 class Diff(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -16,9 +16,9 @@ from byred.core.task import Identity, Task, TaskState
 from byred.store import inputs, tasks
 from byred.store.database import Database, Transaction
 from byred.store.inputs import InputKind
-from byred.workspace import repofile
 from byred.workspace.errors import Kind as WorkspaceKind
 from byred.workspace.errors import WorkspaceError
+from byred.workspace.orders import repofile
 from byred.workspace.repository import Base, Repository, inspect, resolve_base
 
 # Codex takes no more text than this in one turn.

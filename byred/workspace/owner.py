@@ -12,7 +12,7 @@ from pathlib import Path
 
 from byred.workspace.errors import reporting
 from byred.workspace.lock import repository_lock
-from byred.workspace.registration import shared_folder, write_file
+from byred.workspace.trees.registration import shared_folder, write_file
 
 OWNER = "byre-owner"
 BRANCHES = "byre-branches"

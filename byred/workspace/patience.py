@@ -12,7 +12,7 @@ from pathlib import Path
 from byred.workspace.errors import GitError
 from byred.workspace.git import TIME_LIMIT, git
 from byred.workspace.lock import PATIENCE, clear_stale
-from byred.workspace.registration import registrations
+from byred.workspace.trees.registration import registrations
 
 _PAUSE = 0.1
 _PATIENCE = 20.0

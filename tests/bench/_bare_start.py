@@ -15,9 +15,11 @@ from typing import Any
 
 from byred.codex import Client, ClientInfo, StdioTransport, ThreadOptions, find_binary
 from byred.codex.requests import Reply, ServerRequest
-from byred.workspace import environment, homes, pool, repository, worktree
-from byred.workspace.environment import Identity
-from byred.workspace.home import ensure_home
+from byred.workspace import repository
+from byred.workspace.home import environment, homes
+from byred.workspace.home.environment import Identity
+from byred.workspace.home.home import ensure_home
+from byred.workspace.trees import pool, worktree
 
 
 async def refuse(request: ServerRequest) -> Reply:

@@ -24,7 +24,9 @@ import tomli_w
 
 from byred.testing.model import ScriptedModel
 from byred.testing.script import Script, Step
-from byred.workspace import homes, pool, repository
+from byred.workspace import repository
+from byred.workspace.home import homes
+from byred.workspace.trees import pool
 from tests.bench import _bare_start
 from tests.bench.worktrees import git, make_repository
 

@@ -15,8 +15,10 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from byred.workspace import kept, pool, repository, worktree
+from byred.workspace import repository
+from byred.workspace.keeping import kept
 from byred.workspace.repository import Repository
+from byred.workspace.trees import pool, worktree
 
 ROUNDS = 3
 OTHERS = 200

@@ -10,7 +10,7 @@ import pytest
 
 from byred.testing.model import ScriptedModel
 from byred.testing.script import Script, Step
-from byred.workspace import kept
+from byred.workspace.keeping import kept
 from byred.workspace.repository import inspect
 from tests.e2e.conftest import COMMIT, SCRIPTS, Daemon, command_runs, git
 from tests.e2e.test_warm import WARM, ready, trees_of

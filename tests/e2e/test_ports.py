@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from byred.testing.script import Ask, Script, Step
-from byred.workspace.ports import is_free
+from byred.workspace.home.ports import is_free
 from tests.e2e.conftest import COMMIT, SCRIPTS, Daemon
 
 # Serves the worktree on PORT, asks the other task's server who it is, and stays until both know.

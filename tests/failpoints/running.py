@@ -90,7 +90,7 @@ class Stage:
         person = Person(daemon, place / "repo")
         person.journal, person.forks = copy.deepcopy(ready.journal), dict(ready.forks)
         began = time.monotonic()
-        wait = name.startswith(("agents.warming", "workspace.pool", "workspace.homes"))
+        wait = name.startswith(("agents.warming", "workspace.trees.pool", "workspace.home.homes"))
         wrong = await self._live(person, act, wait=wait, said=before, start=start)
         if not wrong and daemon.deaths:
             extra = left(daemon, person.repo) - ready.left

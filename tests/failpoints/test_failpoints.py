@@ -12,12 +12,12 @@ from tests.failpoints.scenario import SCRIPTS
 
 PLACES = read().places
 RISKIEST = (
-    "workspace.making.register amid git worktree add",
+    "workspace.trees.making.register amid git worktree add",
     "agents.runner.Runner._record before commit",
     "agents.talk.conversation.Conversation.say after send turn/start",
     "humans.queue.QuestionQueue._close after commit question.answered task.running",
     "codex.connection.Connection._handle after send reply item/tool/call",
-    "workspace.snapshot.take before git update-ref",
+    "workspace.keeping.snapshot.take before git update-ref",
 )
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from byred.workspace import repository, worktree
+from byred.workspace import repository
 from byred.workspace.repository import Repository
-from byred.workspace.worktree import Worktree
+from byred.workspace.trees import worktree
+from byred.workspace.trees.worktree import Worktree
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,10 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from byred.workspace import checkpoint, kept, merge, pool, repository, tidy, worktree
+from byred.workspace import repository
+from byred.workspace.keeping import checkpoint, kept
+from byred.workspace.results import merge
+from byred.workspace.trees import pool, tidy, worktree
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DELAYS = ("0", "0.002", "0.005")

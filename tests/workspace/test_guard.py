@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from byred.workspace import changes, checkpoint, kept, pool
 from byred.workspace.errors import WorkspaceError
+from byred.workspace.keeping import checkpoint, kept
+from byred.workspace.results import changes
+from byred.workspace.trees import pool
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -22,9 +22,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from byred.workspace import checkpoint, kept, merge, pool, repository, tidy, worktree
+from byred.workspace import repository
 from byred.workspace.errors import Kind, WorkspaceError
-from byred.workspace.merge import How
+from byred.workspace.keeping import checkpoint, kept
+from byred.workspace.results import merge
+from byred.workspace.results.merge import How
+from byred.workspace.trees import pool, tidy, worktree
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = st.sampled_from(["a", "b", "dir/c", "dir/d", "ünï code", "-dash", "x.log", "dir/y.log"])

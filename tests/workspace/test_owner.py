@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from byred.workspace import checkpoint, kept, owner, pool, repository, worktree
+from byred.workspace import owner, repository
 from byred.workspace.errors import Kind, WorkspaceError
-from byred.workspace.tidy import tidy
+from byred.workspace.keeping import checkpoint, kept
+from byred.workspace.trees import pool, worktree
+from byred.workspace.trees.tidy import tidy
 from tests.workspace.conftest import Ground
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

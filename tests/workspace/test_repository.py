@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from byred.workspace import changes, checkpoint, pool, repository, worktree
+from byred.workspace import repository
 from byred.workspace.errors import Kind, WorkspaceError
+from byred.workspace.keeping import checkpoint
+from byred.workspace.results import changes
+from byred.workspace.trees import pool, worktree
 
 
 async def test_the_top_level_is_found_from_any_folder_inside(ground):

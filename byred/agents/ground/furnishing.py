@@ -12,11 +12,11 @@ from byred.agents.ground.orders import HookName, Orders
 from byred.agents.tasklog import TaskLog
 from byred.core.event import NewEvent
 from byred.store.database import Database
-from byred.workspace import copying, setup
 from byred.workspace.errors import WorkspaceError
-from byred.workspace.hooks import Ran, run_command
+from byred.workspace.orders import copying, setup
+from byred.workspace.orders.hooks import Ran, run_command
 from byred.workspace.repository import Repository
-from byred.workspace.worktree import Worktree
+from byred.workspace.trees.worktree import Worktree
 
 _MARK = "byre-furnished"
 SHOWN = 2000

@@ -21,16 +21,17 @@ from byred.core.event import NewEvent
 from byred.core.task import Task
 from byred.store import grounds, leases, tasks, trusted
 from byred.store.database import Database, Transaction
-from byred.workspace import checkpoint, environment, homes, kept, ports
-from byred.workspace.environment import Identity
 from byred.workspace.errors import Kind, WorkspaceError
 from byred.workspace.git import ask_git, git
-from byred.workspace.home import ensure_home
-from byred.workspace.identity import write_co_author_hook
-from byred.workspace.pool import folder_of
+from byred.workspace.home import environment, homes, ports
+from byred.workspace.home.environment import Identity
+from byred.workspace.home.home import ensure_home
+from byred.workspace.home.identity import write_co_author_hook
+from byred.workspace.home.sandbox import protected_paths
+from byred.workspace.keeping import checkpoint, kept
 from byred.workspace.repository import Repository, inspect
-from byred.workspace.sandbox import protected_paths
-from byred.workspace.worktree import Worktree, check, ensure
+from byred.workspace.trees.pool import folder_of
+from byred.workspace.trees.worktree import Worktree, check, ensure
 
 UNCONFINED = "danger-full-access"
 

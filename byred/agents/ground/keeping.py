@@ -17,12 +17,12 @@ from byred.core.task import Task
 from byred.store import grounds, turns
 from byred.store.database import Database, Transaction
 from byred.store.turns import TurnRow
-from byred.workspace import checkpoint
-from byred.workspace.changes import Commit
-from byred.workspace.checkpoint import Checkpoint
-from byred.workspace.environment import Identity
 from byred.workspace.errors import WorkspaceError
-from byred.workspace.identity import deviating
+from byred.workspace.home.environment import Identity
+from byred.workspace.home.identity import deviating
+from byred.workspace.keeping import checkpoint
+from byred.workspace.keeping.checkpoint import Checkpoint
+from byred.workspace.results.changes import Commit
 
 # A tree of millions of files takes minutes; one that hangs must not hold the task for ever.
 KEEP_SECONDS = 600.0

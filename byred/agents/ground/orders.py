@@ -12,8 +12,8 @@ from enum import StrEnum
 
 import msgspec
 
-from byred.workspace import repofile
-from byred.workspace.repofile import Command, RepoFile, Setup
+from byred.workspace.orders import repofile
+from byred.workspace.orders.repofile import Command, RepoFile, Setup
 from byred.workspace.repository import Repository
 
 

@@ -18,8 +18,10 @@ from byred.core.task import ENDED
 from byred.store import grounds, tasks
 from byred.store.database import Database
 from byred.store.tasks import TaskRow
-from byred.workspace import homes, retention, setup
-from byred.workspace.retention import Candidate, Limits, disk_usage
+from byred.workspace.home import homes
+from byred.workspace.keeping import retention
+from byred.workspace.keeping.retention import Candidate, Limits, disk_usage
+from byred.workspace.orders import setup
 
 PAGE = 500
 

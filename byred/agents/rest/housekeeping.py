@@ -20,7 +20,7 @@ from byred.store.database import Database
 from byred.store.errors import SchemaError
 from byred.workspace.errors import WorkspaceError
 from byred.workspace.repository import inspect
-from byred.workspace.tidy import tidy
+from byred.workspace.trees.tidy import tidy
 
 # What grows too old does so unseen; an hour is near enough.
 LOOK_SECONDS = 3600.0

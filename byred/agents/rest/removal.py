@@ -22,12 +22,13 @@ from byred.store import grounds, inputs, tasks, turns
 from byred.store.database import Database, Transaction
 from byred.store.inputs import InputKind
 from byred.store.tasks import TaskRow
-from byred.workspace import changes, checkpoint, kept
 from byred.workspace.errors import Kind, WorkspaceError
 from byred.workspace.git import run_git
-from byred.workspace.pool import folder_of
-from byred.workspace.registration import remove_tree
+from byred.workspace.keeping import checkpoint, kept
 from byred.workspace.repository import inspect
+from byred.workspace.results import changes
+from byred.workspace.trees.pool import folder_of
+from byred.workspace.trees.registration import remove_tree
 
 # What of a home is not codex's to make again: a thread can be resumed from its record alone.
 KEPT_OF_HOME = ("sessions", "archived_sessions")

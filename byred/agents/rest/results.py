@@ -21,13 +21,14 @@ from byred.store import grounds, inputs, tasks, turns
 from byred.store.database import Database, Transaction
 from byred.store.inputs import InputKind
 from byred.store.tasks import TaskRow
-from byred.workspace import changes, kept, merge
-from byred.workspace.environment import Identity
-from byred.workspace.export import export
 from byred.workspace.git import ask_git
 from byred.workspace.guard import At
-from byred.workspace.merge import How, MergeConflictError
+from byred.workspace.home.environment import Identity
+from byred.workspace.keeping import kept
 from byred.workspace.repository import Repository, inspect
+from byred.workspace.results import changes, merge
+from byred.workspace.results.export import export
+from byred.workspace.results.merge import How, MergeConflictError
 
 LONGEST_EXPORT = 16 << 20
 NAMED = 50

@@ -3,7 +3,7 @@
 import pytest
 
 from byred.agents.ground.orders import HookName, Orders, OwnersOrders, asks, combine
-from byred.workspace.repofile import Command, Hooks, RepoFile, Setup
+from byred.workspace.orders.repofile import Command, Hooks, RepoFile, Setup
 
 OWNERS = OwnersOrders(
     copy=(".env",),

@@ -1,0 +1,1 @@
+"""What came of the work: seen, exported, merged."""

@@ -1,0 +1,1 @@
+"""Worktrees: made, mended, taken from the pool, registered with git."""
