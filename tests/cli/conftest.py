@@ -122,12 +122,13 @@ class FakeDaemon:
                 self._run(self._serve, client)
 
     def _serve(self, client: socket.socket) -> None:
-        # A client that is killed with a reply unread resets the connection.
-        with client, contextlib.suppress(ConnectionError):
-            self._reply_to(client)
-        with self.changed:
-            if client in self._clients:
-                self._clients.remove(client)
+        with client:
+            # A client that is killed with a reply unread resets the connection.
+            with contextlib.suppress(ConnectionError):
+                self._reply_to(client)
+            with self.changed:
+                if client in self._clients:
+                    self._clients.remove(client)
 
     def _reply_to(self, client: socket.socket) -> None:
         with client.makefile("rb") as lines:
