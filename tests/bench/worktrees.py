@@ -82,7 +82,7 @@ class Bench:
         base = await repository.resolve_base(repo, None)
         made = await worktree.ensure(
             repo,
-            task_id=1,
+            task_id=self.count,
             path=self.root / repo.name / name,
             branch=f"byre/{name}",
             base_commit=base.commit,
@@ -112,7 +112,7 @@ class Bench:
             repo,
             path=made.path,
             root=self.root,
-            task_id=made.path.name,
+            task_id=made.path.name.removesuffix("-task"),
             branch=made.branch,
             now=datetime.now(UTC),
             pool=pool.folder_of(self.root, repo),
