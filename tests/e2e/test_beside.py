@@ -69,6 +69,22 @@ def refs_of(repo: Path) -> dict[str, str]:
     return dict(line.split() for line in lines)
 
 
+def worktrees_of(daemon: Daemon, repo: Path) -> list[str]:
+    lines = git("worktree", "list", "--porcelain", cwd=repo).splitlines()
+    return [line for line in lines if line.startswith(f"worktree {daemon.state}/")]
+
+
+async def at_rest(daemon: Daemon, repo: Path) -> list[str]:
+    """Give a daemon's worktrees once the tree made ahead is registered where it is."""
+    await ready(daemon)
+
+    async def moved() -> bool:
+        return not any("/.making/" in line for line in worktrees_of(daemon, repo))
+
+    await daemon.until(moved)
+    return worktrees_of(daemon, repo)
+
+
 def clean(repo: Path) -> None:
     assert git("fsck", "--no-dangling", "--no-progress", cwd=repo) == ""
     assert "prunable" not in git("worktree", "list", "--porcelain", cwd=repo)
@@ -155,13 +171,12 @@ async def test_a_daemon_that_is_killed_and_starts_again_leaves_the_other_alone(
     running = [
         await daemon.wait(task["id"], "running") for daemon, task in zip(both, running, strict=True)
     ]
+    await other.wait(gated["id"], "running")
     commands = [
         await command_runs(daemon, task) for daemon, task in zip(both, running, strict=True)
     ]
-    await ready(other)
+    theirs = await at_rest(other, repo)
     pools = trees_of(other)
-    lines = git("worktree", "list", "--porcelain", cwd=repo).splitlines()
-    theirs = [line for line in lines if str(other.state) in line]
     refs = {name: sha for name, sha in refs_of(repo).items() if "@" in name}
 
     killed.kill()
@@ -177,8 +192,7 @@ async def test_a_daemon_that_is_killed_and_starts_again_leaves_the_other_alone(
 
     assert Path(f"/proc/{commands[1]}").exists()
     assert trees_of(other) == pools
-    lines = git("worktree", "list", "--porcelain", cwd=repo).splitlines()
-    assert [line for line in lines if str(other.state) in line] == theirs
+    assert worktrees_of(other, repo) == theirs
     now = refs_of(repo)
     assert {name: now.get(name) for name in refs} == refs
     kinds = [event["kind"] for event in await other.events(running[1]["id"])]
