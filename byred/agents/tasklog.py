@@ -56,6 +56,7 @@ class TaskLog:
         self._clock = clock
         self._last = last
         self._waiting: list[Line] = []
+        self._writing: list[Line] = []
         self._dropped = 0
         self._more = asyncio.Event()
         self._over = asyncio.Event()
@@ -65,6 +66,10 @@ class TaskLog:
     def written(self) -> bool:
         """Whether nothing waits for the disk."""
         return not self._waiting
+
+    def unwritten(self) -> list[Line]:
+        """Give the lines that are not in the file yet."""
+        return [*self._writing, *self._waiting]
 
     def append(self, kind: str, text: str, **data: Any) -> None:
         """Add a line; it is in the file soon."""
@@ -86,7 +91,8 @@ class TaskLog:
 
     async def _flush(self) -> None:
         """Write what waits."""
-        lines, self._waiting = self._waiting, []
+        self._writing = lines = self._waiting
+        self._waiting = []
         self._more.clear()
         if not lines:
             return
@@ -99,6 +105,8 @@ class TaskLog:
             self._tell(None)
         else:
             self._tell(lines)
+        finally:
+            self._writing = []
 
     def stop(self) -> None:
         """Let `run` end once everything is written."""
@@ -175,9 +183,15 @@ class TaskLogs:
             opened.append(kind, text)
 
     async def read(self, task_id: int, *, after: int, limit: int = PAGE) -> list[Line]:
-        """Read at most `limit` lines after `seq`; a torn or broken line is left out."""
+        """Give at most `limit` lines after `seq`, those too that are not in the file yet.
+
+        A torn or broken line is left out.
+        """
+        log = self._open.get(task_id)
+        unwritten = [] if log is None else log.unwritten()
         lines, _ = await asyncio.to_thread(_read, self._path_of(task_id), 0, after, limit)
-        return lines
+        last = lines[-1].seq if lines else after
+        return [*lines, *(line for line in unwritten if line.seq > last)][:limit]
 
     async def follow(
         self, task_id: int, *, after: int, ended: Callable[[], Awaitable[bool]]

@@ -99,6 +99,19 @@ async def test_a_note_beside_an_open_log_comes_in_its_order(logs: TaskLogs) -> N
     assert await texts(logs) == ["one", "two", "three"]
 
 
+async def test_a_reader_gets_what_a_slow_disk_has_not_yet(logs: TaskLogs, disk: Disk) -> None:
+    disk.goes_on.clear()
+    async with logs.open(1) as log:
+        log.append("state", "being written")
+        await disk.is_written_to()
+        log.append("state", "waits")
+        assert await texts(logs) == ["being written", "waits"]
+        assert [line.text for line in await logs.read(1, after=1)] == ["waits"]
+        assert [line.text for line in await logs.read(1, after=0, limit=1)] == ["being written"]
+        disk.goes_on.set()
+    assert await texts(logs) == ["being written", "waits"]
+
+
 async def test_what_found_no_room_is_said_once_there_is_some(logs: TaskLogs, disk: Disk) -> None:
     async with logs.open(1) as log:
         disk.full = True
