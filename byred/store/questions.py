@@ -67,6 +67,12 @@ def save(transaction: Transaction, step: QuestionStep) -> Question:
     return step.question
 
 
+def move(transaction: Transaction, question: Question, thread_id: str) -> None:
+    """Make a question another thread's, which is given its reply: the one that asked is lost."""
+    parameters = {"id": question.id, "thread_id": thread_id}
+    transaction.connection.execute(load("questions")["move"], parameters)
+
+
 def delivered(transaction: Transaction, question: Question) -> Question:
     """Note that the agent's thread holds the reply to this question; once is enough.
 

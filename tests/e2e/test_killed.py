@@ -130,6 +130,36 @@ async def test_an_answer_outlives_a_record_that_a_full_disk_cut_in_its_first_lin
     assert [e["question_id"] for e in told] == [first["id"], second["id"]]
 
 
+@pytest.mark.promise("answer_delivered_once")
+async def test_an_answer_that_went_to_a_new_thread_and_was_not_written_down_goes_again(
+    daemon: Daemon, repo: Path, model: ScriptedModel
+) -> None:
+    task = await daemon.submit(repo, "Ask for the colour")
+    first = await daemon.question(task["id"])
+    running = await daemon.call("task.get", id=task["id"])
+    os.kill(running["pid"], signal.SIGKILL)
+    await daemon.until(lambda: is_parked(daemon, task["id"]))
+    sessions = daemon.state / "tasks" / str(task["id"]) / "home" / "sessions"
+    (record,) = sessions.rglob("rollout-*.jsonl")
+    os.truncate(record, 200)
+    await daemon.call("question.answer", id=first["id"], text="cobalt")
+    second = await daemon.question(task["id"])
+    again = await daemon.call("task.get", id=task["id"])
+    os.kill(again["pid"], signal.SIGKILL)
+    await daemon.until(lambda: is_parked(daemon, task["id"]))
+    # It was said, but the server died before it was in the record.
+    (newer,) = [path for path in sessions.rglob("rollout-*.jsonl") if path != record]
+    lines = newer.read_text().splitlines(keepends=True)
+    newer.write_text("".join(line for line in lines if "cobalt" not in line))
+    await daemon.call("question.answer", id=second["id"], text="red")
+    done = await daemon.wait(task["id"], "succeeded", "failed")
+    assert done["state"] == "succeeded", done
+    newest = [sent for sent in model.requests if sent.script == "question"][-1]
+    for answer in ("cobalt", "red"):
+        holders = [item for item in newest.input if answer in str(item.get("output"))]
+        assert len(holders) == 1, answer
+
+
 @pytest.mark.promise("no_task_twice")
 async def test_a_text_whose_name_in_the_record_a_kill_cut_off_is_not_said_again(
     daemon: Daemon, repo: Path, model: ScriptedModel

@@ -293,6 +293,8 @@ class Conversation:
     async def reply_late(self, question: Question) -> Turn:
         """Give the reply to a question whose call is gone."""
         await self._may_start()
+        # From now on the record of this thread says whether the agent has it.
+        await self._database.write(lambda tx: questions.move(tx, question, self._thread.id))
         words = tools.late_reply(question)
         self._log.append("answer", question.answer or str(question.state), question_id=question.id)
         try:

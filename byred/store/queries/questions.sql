@@ -28,6 +28,9 @@ WHERE task_id = :task_id AND state <> 'open'
     AND (thread_id = :thread_id OR delivered_at IS NULL)
 ORDER BY id
 
+-- name: move
+UPDATE questions SET thread_id = :thread_id WHERE id = :id
+
 -- name: listing
 SELECT * FROM questions WHERE id < :before ORDER BY id DESC LIMIT :limit
 
