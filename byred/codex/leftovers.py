@@ -7,7 +7,6 @@ import contextlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -70,18 +69,13 @@ def _mend(path: Path) -> bool:
 
 def _beginning(record: BinaryIO) -> int:
     """Return where the first line begins that opens a record, 0 when nothing is to be done."""
-    for at, line in _lines(record):
+    at = 0
+    for line in record:
         try:
             found = msgspec.json.decode(line)
         except msgspec.DecodeError:
+            at += len(line)
             continue
         opens = isinstance(found, dict) and found.get("type") == "session_meta"
         return at if opens else 0
     return 0
-
-
-def _lines(record: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    at = 0
-    for line in record:
-        yield at, line
-        at += len(line)

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from byred.agents.talk import known, tools
+from byred.agents.talk.comparison import compare
 from byred.agents.talk.narrator import PIECES, describe
 from byred.agents.talk.reconcile import ThreadRecord
 from byred.agents.talk.sparing import ServerLog
@@ -40,7 +41,7 @@ from byred.core.retry import FailureClass
 from byred.core.task import Intent, Task, TaskState, Tokens
 from byred.store import inputs, questions, tasks, turns
 from byred.store.database import Database, Transaction
-from byred.store.inputs import Input, InputKind
+from byred.store.inputs import Input
 
 # A turn that a person interrupts ends in milliseconds; one that does not is ended with its server.
 INTERRUPT_SECONDS = 5.0
@@ -217,52 +218,8 @@ class Conversation:
 
     async def reconcile(self, record: ThreadRecord | None) -> list[Question]:
         """Bring the store to what the thread holds; give the replies that it lacks."""
-        if record is None:
-            return await self._database.write(self._nothing_taken)
-        return await self._database.write(lambda tx: self._reconcile(tx, record))
-
-    def _nothing_taken(self, transaction: Transaction) -> list[Question]:
-        """The thread is new: everything that was said to an earlier one is to be said again."""
-        said = [
-            text.id
-            for text in inputs.of_task(transaction, self._task.id)
-            if text.kind is not InputKind.CONTINUE and text.taken_at is not None
-        ]
-        inputs.untaken(transaction, said)
-        return self._lacking(transaction, None)
-
-    def _reconcile(self, transaction: Transaction, record: ThreadRecord) -> list[Question]:
-        unnamed = list(record.unnamed)
-        for text in inputs.of_task(transaction, self._task.id):
-            held = known.client_id(text) in record.client_ids
-            if not held and text.text in unnamed:
-                unnamed.remove(text.text)
-                held = True
-            if held and text.taken_at is None:
-                inputs.taken(transaction, [text.id], record.last_turn or "")
-                self._repaired(transaction, f"the thread holds text {text.id}", "not said again")
-            elif not held and text.taken_at is not None and text.kind is not InputKind.CONTINUE:
-                inputs.untaken(transaction, [text.id])
-                self._repaired(transaction, f"the thread lost text {text.id}", "to be said again")
-        return self._lacking(transaction, record)
-
-    def _lacking(self, transaction: Transaction, record: ThreadRecord | None) -> list[Question]:
-        lacking: list[Question] = []
-        for question in questions.closed_for_thread(transaction, self._task.id, self._thread.id):
-            if record is not None and known.holds_reply(record, question):
-                if question.delivered_at is None:
-                    questions.delivered(transaction, question)
-                    found = f"the thread holds the reply to question {question.id}"
-                    self._repaired(transaction, found, "noted as delivered")
-            elif question.kind is QuestionKind.QUESTION and not known.settled(question):
-                lacking.append(question)
-                found = f"the thread lacks the reply to question {question.id}"
-                self._repaired(transaction, found, "given again")
-        return lacking
-
-    def _repaired(self, transaction: Transaction, found: str, repair: str) -> None:
-        data = {"found": found, "repair": repair}
-        transaction.emit(NewEvent(kind="task.repaired", task_id=self._task.id, data=data))
+        task_id, thread_id = self._task.id, self._thread.id
+        return await self._database.write(lambda tx: compare(tx, task_id, thread_id, record))
 
     async def wanted(self) -> Wanted:
         """Read what a person wants and what is still to be said."""
@@ -293,8 +250,9 @@ class Conversation:
     async def reply_late(self, question: Question) -> Turn:
         """Give the reply to a question whose call is gone."""
         await self._may_start()
-        # From now on the record of this thread says whether the agent has it.
-        await self._database.write(lambda tx: questions.move(tx, question, self._thread.id))
+        if question.thread_id != self._thread.id:
+            # From now on the record of this thread says whether the agent has it.
+            await self._database.write(lambda tx: questions.move(tx, question, self._thread.id))
         words = tools.late_reply(question)
         self._log.append("answer", question.answer or str(question.state), question_id=question.id)
         try:
