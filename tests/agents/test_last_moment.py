@@ -1,6 +1,5 @@
 """What is said in the very moment in which a task ends is not lost."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -8,29 +7,11 @@ import pytest
 
 from byred.agents import verdict
 from byred.agents.runner import settle
-from byred.core.task import Identity, Result, Task, TaskState
+from byred.core.task import Result, TaskState
 from byred.store import inputs, tasks
 from byred.store.database import Transaction, open_database
 from byred.store.inputs import InputKind
-
-
-def verifying() -> Task:
-    return Task(
-        id=1,
-        title="t",
-        slug="t",
-        prompt="p",
-        repo="/r",
-        common_dir="/r/.git",
-        base="main",
-        base_commit="0" * 40,
-        branch="b",
-        worktree="/w",
-        home="/h",
-        identity=Identity(name="n", email="e"),
-        owner="o",
-        created_at=datetime(2026, 1, 1, tzinfo=UTC),
-    )
+from tests.tasks import a_task
 
 
 @pytest.mark.parametrize(
@@ -42,7 +23,7 @@ async def test_a_text_told_while_the_verdict_is_stored_goes_on_with_the_task(
     async with open_database(tmp_path / "db") as database:
 
         def live(transaction: Transaction) -> None:
-            tasks.insert(transaction, verifying())
+            tasks.insert(transaction, a_task())
             tasks.apply(transaction, 1, lambda task: task.claim(now=transaction.now))
             tasks.apply(transaction, 1, lambda task: task.verify())
             if told:

@@ -9,9 +9,10 @@ from byred.agents import verdict
 from byred.agents.runner import settle
 from byred.codex.errors import FailureKind, TurnFailed
 from byred.core.retry import FailureClass, Retries, RetryPolicy
-from byred.core.task import Identity, Task, TaskState
+from byred.core.task import Task, TaskState
 from byred.store import attempts, tasks
 from byred.store.database import Database, Transaction, open_database
+from tests.tasks import a_task
 
 RETRIES = Retries(
     agent=RetryPolicy(attempts=2, first=10, jitter=0),
@@ -29,23 +30,7 @@ async def database(tmp_path: Path):
 
 
 def store(transaction: Transaction) -> None:
-    task = Task(
-        id=1,
-        title="t",
-        slug="t",
-        prompt="p",
-        repo="/r",
-        common_dir="/r/.git",
-        base="main",
-        base_commit="0" * 40,
-        branch="b",
-        worktree="/w",
-        home="/h",
-        identity=Identity(name="n", email="e"),
-        owner="o",
-        created_at=datetime(2026, 1, 1, tzinfo=UTC),
-    )
-    tasks.insert(transaction, task)
+    tasks.insert(transaction, a_task())
 
 
 async def run(database: Database, ending: verdict.Verdict) -> Task:

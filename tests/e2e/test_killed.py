@@ -3,6 +3,7 @@
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,35 +99,41 @@ async def test_a_question_outlives_its_server(
     assert len(outputs) == 1
 
 
+async def asked_and_cut(daemon: Daemon, repo: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give a task that asked, server dead, record cut in its first line; what it asked."""
+    task = await daemon.submit(repo, "Ask for the colour")
+    question = await daemon.question(task["id"])
+    running = await daemon.call("task.get", id=task["id"])
+    os.kill(running["pid"], signal.SIGKILL)
+    await daemon.until(lambda: is_parked(daemon, task["id"]))
+    (record,) = Path(running["home"]).glob("sessions/**/rollout-*.jsonl")
+    os.truncate(record, 200)
+    return running, question
+
+
 @pytest.mark.promise("answer_delivered_once")
 async def test_an_answer_outlives_a_record_that_a_full_disk_cut_in_its_first_line(
     daemon: Daemon, repo: Path, model: ScriptedModel
 ) -> None:
-    task = await daemon.submit(repo, "Ask for the colour")
-    first = await daemon.question(task["id"])
-    running = await daemon.call("task.get", id=task["id"])
-    os.kill(running["pid"], signal.SIGKILL)
-    await daemon.until(lambda: is_parked(daemon, task["id"]))
-    sessions = daemon.state / "tasks" / str(task["id"]) / "home" / "sessions"
-    (record,) = sessions.rglob("rollout-*.jsonl")
-    os.truncate(record, 200)
-    refused = await daemon.call_refused("task.fork", id=task["id"], turn=1, prompt="Say hello")
+    running, first = await asked_and_cut(daemon, repo)
+    task_id = running["id"]
+    refused = await daemon.call_refused("task.fork", id=task_id, turn=1, prompt="Say hello")
     assert "breaks off in its first line" in refused["message"]
     assert refused["data"]["kind"] == "not_found"
     await daemon.call("question.answer", id=first["id"], text="cobalt")
-    lost = await daemon.event("task.thread_lost", task_id=task["id"])
+    lost = await daemon.event("task.thread_lost", task_id=task_id)
     assert lost["data"]["thread_id"] == running["thread_id"]
     # It begins anew, and so it asks again.
-    second = await daemon.question(task["id"])
+    second = await daemon.question(task_id)
     await daemon.call("question.answer", id=second["id"], text="red")
-    done = await daemon.wait(task["id"], "succeeded", "failed")
+    done = await daemon.wait(task_id, "succeeded", "failed")
     assert done["state"] == "succeeded", done
     newest = [sent for sent in model.requests if sent.script == "question"][-1]
     assert newest.thread == done["thread_id"] != running["thread_id"]
     for answer in ("cobalt", "red"):
         holders = [item for item in newest.input if answer in str(item.get("output"))]
         assert len(holders) == 1, answer
-    told = [e for e in await daemon.events(task["id"]) if e["kind"] == "question.delivered"]
+    told = [e for e in await daemon.events(task_id) if e["kind"] == "question.delivered"]
     assert [e["question_id"] for e in told] == [first["id"], second["id"]]
 
 
@@ -134,25 +141,19 @@ async def test_an_answer_outlives_a_record_that_a_full_disk_cut_in_its_first_lin
 async def test_an_answer_that_went_to_a_new_thread_and_was_not_written_down_goes_again(
     daemon: Daemon, repo: Path, model: ScriptedModel
 ) -> None:
-    task = await daemon.submit(repo, "Ask for the colour")
-    first = await daemon.question(task["id"])
-    running = await daemon.call("task.get", id=task["id"])
-    os.kill(running["pid"], signal.SIGKILL)
-    await daemon.until(lambda: is_parked(daemon, task["id"]))
-    sessions = daemon.state / "tasks" / str(task["id"]) / "home" / "sessions"
-    (record,) = sessions.rglob("rollout-*.jsonl")
-    os.truncate(record, 200)
+    running, first = await asked_and_cut(daemon, repo)
+    task_id = running["id"]
     await daemon.call("question.answer", id=first["id"], text="cobalt")
-    second = await daemon.question(task["id"])
-    again = await daemon.call("task.get", id=task["id"])
+    second = await daemon.question(task_id)
+    again = await daemon.call("task.get", id=task_id)
     os.kill(again["pid"], signal.SIGKILL)
-    await daemon.until(lambda: is_parked(daemon, task["id"]))
+    await daemon.until(lambda: is_parked(daemon, task_id))
     # It was said, but the server died before it was in the record.
-    (newer,) = [path for path in sessions.rglob("rollout-*.jsonl") if path != record]
+    _, newer = sorted(Path(running["home"]).glob("sessions/**/rollout-*.jsonl"))
     lines = newer.read_text().splitlines(keepends=True)
     newer.write_text("".join(line for line in lines if "cobalt" not in line))
     await daemon.call("question.answer", id=second["id"], text="red")
-    done = await daemon.wait(task["id"], "succeeded", "failed")
+    done = await daemon.wait(task_id, "succeeded", "failed")
     assert done["state"] == "succeeded", done
     newest = [sent for sent in model.requests if sent.script == "question"][-1]
     for answer in ("cobalt", "red"):

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,11 @@ from byred.agents.launchers.contract import LaunchError
 from byred.agents.launchers.plain import PlainLauncher
 from byred.agents.process import ProcessIdentity
 from byred.agents.supervisor import Supervisor
-from byred.core.task import Hold, Identity, Result, Task, TaskState
+from byred.core.task import Hold, Result, TaskState
 from byred.scheduler.recovery import Recovered, recover
 from byred.store import events, leases, processes, tasks
 from byred.store.database import Database, Transaction, open_database
+from tests.tasks import a_task
 
 BOUND = 30.0
 
@@ -64,24 +64,8 @@ def sleeper(home: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
 
 
 def store(transaction: Transaction, home: Path, *, state: TaskState) -> None:
-    task = Task(
-        id=1,
-        title="t",
-        slug="t",
-        prompt="p",
-        repo="/r",
-        common_dir="/r/.git",
-        base="main",
-        base_commit="0" * 40,
-        branch="b",
-        worktree="/w",
-        home=str(home),
-        identity=Identity(name="n", email="e"),
-        owner="o",
-        created_at=datetime(2026, 1, 1, tzinfo=UTC),
-    )
     now = transaction.now
-    tasks.insert(transaction, task)
+    tasks.insert(transaction, a_task(home=str(home)))
     tasks.apply(transaction, 1, lambda task: task.claim(now=now))
     if state is TaskState.SUCCEEDED:
         result = Result(summary="", commits=(), files_changed=0, dirty=False)

@@ -19,11 +19,12 @@ from byred.codex.requests import ServerRequest
 from byred.codex.session import Client, ClientInfo
 from byred.codex.turn import Turn, TurnResult
 from byred.core.retry import FailureClass
-from byred.core.task import Identity, Task
+from byred.core.task import Task
 from byred.humans.queue import QuestionQueue
 from byred.store import events, tasks
 from byred.store.database import Database, Transaction, open_database
 from byred.testing.fake_server import FakeServer, fake_server
+from tests.tasks import a_task
 
 SHORT = 0.05
 LONG = 3600.0
@@ -172,22 +173,7 @@ class Told:
 def running(transaction: Transaction) -> Task:
     tasks.insert(
         transaction,
-        Task(
-            id=1,
-            title="t",
-            slug="t",
-            prompt="p",
-            repo="/r",
-            common_dir="/r/.git",
-            base="main",
-            base_commit="0" * 40,
-            branch="b",
-            worktree="/w",
-            home="/h",
-            identity=Identity(name="n", email="e"),
-            owner="o",
-            created_at=datetime(2026, 1, 1, tzinfo=UTC),
-        ),
+        a_task(),
     )
     return tasks.apply(transaction, 1, lambda task: task.claim(now=transaction.now))
 
